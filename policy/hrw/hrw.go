@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hrw
+
+import (
+	"math/bits"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// Node is one bearer of keys.
+type Node struct {
+	Seed   uint64  // [Seed] of the node's name; two nodes with one seed are one node to every key
+	Weight float64 // [Weight] of the capacity; a node whose weight isn't above 0 is never named
+}
+
+// Seed returns the seed of the node called id: its xxHash64 with seed 0.
+func Seed(id string) uint64 { return xxhash.Sum64String(id) }
+
+// Score returns -w/ln(u) of a key and a node, 0 for a node that is never
+// named. Scores of nodes with different weights compare as [First] does unless
+// they are equal.
+func Score(key uint64, n Node) float64 {
+	if !(n.Weight > 0) {
+		return 0
+	}
+	return score(mix(key, n.Seed), n.Weight)
+}
+
+// First returns the index of the node with the highest score, -1 where there
+// is none to name. Equal scores are decided by the mix, which differs for
+// different seeds, then by the lower index.
+//
+// Cost: one mix per node. While all weights are equal the mixes decide and no
+// logarithm is taken; otherwise about one for each time the lead changes.
+func First(key uint64, nodes []Node) int { return FirstOf(key, nodes, nil) }
+
+// FirstOf is [First] among the nodes whose bit is set in candidates (bit i%64
+// of word i/64); nil stands for all nodes.
+func FirstOf(key uint64, nodes []Node, candidates []uint64) int {
+	best := leader{index: -1}
+	if candidates == nil {
+		for i := range nodes {
+			best.meet(i, mix(key, nodes[i].Seed), nodes[i].Weight)
+		}
+		return best.index
+	}
+	for w, word := range candidates {
+		for ; word != 0; word &= word - 1 {
+			i := w<<6 + bits.TrailingZeros64(word)
+			if i >= len(nodes) {
+				return best.index
+			}
+			best.meet(i, mix(key, nodes[i].Seed), nodes[i].Weight)
+		}
+	}
+	return best.index
+}
+
+// leader is the best node so far. Its score is taken only once a node of
+// another weight asks for it.
+type leader struct {
+	index  int
+	mix    uint64
+	weight float64
+	score  float64
+	scored bool
+}
+
+func (l *leader) meet(i int, m uint64, weight float64) {
+	if weight == l.weight {
+		if m > l.mix {
+			l.index, l.mix, l.scored = i, m, false
+		}
+		return
+	}
+	l.meetOther(i, m, weight)
+}
+
+// meetOther compares with a node of another weight.
+func (l *leader) meetOther(i int, m uint64, weight float64) {
+	if !(weight > 0) {
+		return
+	}
+	if l.index < 0 {
+		*l = leader{index: i, mix: m, weight: weight}
+		return
+	}
+	if !l.scored {
+		l.score, l.scored = score(l.mix, l.weight), true
+	}
+	if hopeless(m, weight, l.score) {
+		return
+	}
+	s := score(m, weight)
+	if s > l.score || s == l.score && m > l.mix {
+		*l = leader{index: i, mix: m, weight: weight, score: s, scored: true}
+	}
+}
+
+// mix returns the 64 random bits of a key and a seed: the output function of
+// splitmix64. It is a bijection, so different seeds never tie on one key.
+func mix(key, seed uint64) uint64 {
+	z := key ^ seed
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
