@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import "github.com/kvsteer/kvsteer/policy/hrw"
+
+// rankEarly implements waiter: it ranks by what is known, and reports whether
+// the first endpoint is the one that Rank would put first with the whole body,
+// if load and placements stayed as they are.
+//
+// Preconditions: the tag is complete, and head and conversation key are known,
+// so that key, discounts, ages and ranks are what they will be. What the rest
+// of the body can still change is how much each candidate is believed to hold,
+// and where it wasn't announced, the length.
+//
+// Claim, length known: let each candidate's final cost lie in [low, high]; the
+// lowest final cost m then lies in [min low, min high]. The tie band is
+// monotone, so every candidate that may end up within the band of m is in
+//
+//	B = {e : low(e) ≤ above(min high)}
+//
+// and every e with high(e) ≤ above(min low) certainly does. If the member f of
+// B that has the best rendezvous rank certainly ends up within the band, it is
+// first: nobody outside B can be in the band, and nobody in B ranks better.
+//
+// The interval holds: costs fall as a candidate is believed to hold more. One
+// whose match has ended can't gain, since blocks are hashed with all before
+// them; one that still matches gains at most the rest; the primary gains at
+// most φ·length by a later assistant turn; none can lose.
+//
+// Claim, length unknown: the cost of a candidate that gains nothing grows by
+// its factor for each byte of the rest. If f is the primary, costs at worst no
+// more than any other does at best, grows no faster than any other, and no
+// other still matches, then it costs least for every length, and no rank in
+// the band beats the primary's.
+func (a PrefixAware) rankEarly(d *Draw) bool {
+	r := d.Request
+	if !r.TagKnown || !r.HeadKnown || !r.KeyKnown {
+		return false
+	}
+	p := d.pool
+	s := a.survey(d)
+	p.rankByCost(d, s.key, a.band())
+	s.report(d)
+	if r.LengthKnown {
+		return p.settled(d, s.key, a.band())
+	}
+	return p.outgrown(d, &s)
+}
+
+// settled decides the claim for a known length; costs and the ranking by their
+// upper ends are in the pool's scratch.
+func (p *Pool) settled(d *Draw, key uint64, b band) bool {
+	low, high := p.costs[0].low, p.costs[0].high
+	for i := range d.Candidates {
+		low = min(low, p.costs[i].low)
+		high = min(high, p.costs[i].high)
+	}
+	possible, certain := b.above(high), b.above(low)
+	p.members = p.members[:0]
+	for i := range d.Candidates {
+		if p.costs[i].low <= possible {
+			p.members = append(p.members, i)
+		}
+	}
+	first := p.members[hrw.First(key, p.memberNodes(d))]
+	return d.Candidates[first] == d.Ranked[0] && p.costs[first].high <= certain
+}
+
+// outgrown decides the claim for an unknown length.
+func (p *Pool) outgrown(d *Draw, s *survey) bool {
+	first := d.Ranked[0]
+	if first != s.primary {
+		return false
+	}
+	var f cost
+	for i, at := range d.Candidates {
+		if at == first {
+			f = p.costs[i]
+		}
+	}
+	for i, at := range d.Candidates {
+		if at == first {
+			continue
+		}
+		c := &p.costs[i]
+		if c.low < f.high || c.factor < f.factor || p.stillMatches(d.Request, d.Endpoint(at).Index) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import "time"
+
+// None is the Index of an endpoint without a place in the placement table.
+const None = -1
+
+// Spec is what the operator or Envoy's host list says of an endpoint.
+type Spec struct {
+	ID       string  // address as Envoy names it, "ip:port"; unique in its pool
+	Capacity uint64  // KV cache in canonical bytes; 0 = unknown
+	Weight   float64 // share for rendezvous hashing; 0 = 1. From capacity only, never from load
+	Rate     float64 // prefill tokens/s; 0 = learn it
+	Healthy  bool    // Envoy would send requests there
+	Draining bool    // finishes what it has, takes nothing
+	Far      bool    // in another zone than this Envoy
+}
+
+// Stats is what an engine reports of itself. A number that is not reported is 0.
+type Stats struct {
+	At             time.Duration // when the engine said so; 0 = never
+	Waiting        float64       // requests without a first token that no scheduler slot has taken
+	Running        float64       // requests that hold a scheduler slot
+	QueuedTokens   float64       // prompt tokens waiting, where the engine counts them
+	MaxConcurrency float64       // scheduler slots; 0 = not reported
+	KVUse          float64       // share of the KV cache in use, 0 … 1
+	KVCapacity     float64       // tokens; KVCapacity, KVUsed, KVFree all 0 = not reported
+	KVUsed         float64       // tokens
+	KVFree         float64       // tokens
+	InputRate      float64       // mean prefill tokens/s as published; valid if > 0
+	RTT            time.Duration // round trip of the last health check
+	QueueTimes     []QueueTime   // by ascending priority; empty = not published
+}
+
+// QueueTime is a published estimate of the wait in the queue for requests of
+// at least this priority (lower is more urgent).
+type QueueTime struct {
+	Priority uint32
+	Wait     uint64 // ms
+}
+
+// Share is what other workers of this gateway have in flight on an endpoint.
+type Share struct {
+	Queued   float64 // prompt tokens still to be computed
+	InFlight float64 // requests that have not ended
+}
+
+// Endpoint is one serving address of a pool with all that is known of its load.
+//
+// Its own sums are derived from the Flights that name it: queued is the sum of
+// their tokens, inFlight their number. Only Flight changes them.
+type Endpoint struct {
+	Spec
+	Index   int   // place in the placement table, None if it has none
+	Stats   Stats // as last reported; see At for the age
+	Others  Share
+	Prefill Estimate // prompt tokens/s while nothing else is queued
+	Decode  Estimate // output tokens/s of one request
+
+	view     *View // nil once it is no longer listed
+	flights  Flight
+	queued   int64
+	inFlight int
+	external Share // what the statistics show beyond own and others, at Stats.At
+	failures failures
+}
+
+// Queued is the prompt tokens of our own streams that e has yet to compute.
+func (e *Endpoint) Queued() int64 { return e.queued }
+
+// InFlight is the number of our own streams that e serves.
+func (e *Endpoint) InFlight() int { return e.inFlight }
+
+// Queue is the prompt tokens ahead of a request that is sent to e: own, other
+// workers' and external ones, the last faded by their age.
+func (e *Endpoint) Queue(now time.Duration) float64 {
+	q := float64(e.queued) + e.Others.Queued
+	if e.external.Queued > 0 {
+		q += e.external.Queued * fade(now-e.Stats.At)
+	}
+	return q
+}
+
+// Running is the number of requests e is busy with, counted as Queue counts.
+func (e *Endpoint) Running(now time.Duration) float64 {
+	n := float64(e.inFlight) + e.Others.InFlight
+	if e.external.InFlight > 0 {
+		n += e.external.InFlight * fade(now-e.Stats.At)
+	}
+	return n
+}
+
+// Ready reports whether e may be chosen: healthy, not draining, and its
+// circuit closed or due for a trial.
+func (e *Endpoint) Ready(now time.Duration) bool {
+	return e.Healthy && !e.Draining && e.failures.allow(now)
+}
+
+// Listed reports whether e is still an endpoint of its pool.
+func (e *Endpoint) Listed() bool { return e.view != nil }
+
+// Penalty is what choosing e costs beyond its queue, in seconds: 2 ms for each
+// running request (decode slows the prefill of others), up to one second as
+// the KV cache fills its last tenth, and the back-off after failures.
+func (e *Endpoint) Penalty(now time.Duration) float64 {
+	s := decodeSeconds*e.Running(now) + e.failures.penalty(now)
+	if over := e.Stats.KVUse - kvFull; over > 0 && e.known(now) {
+		s += min(over/(1-kvFull), 1)
+	}
+	return s
+}
+
+// Speed is e's prefill rate as it is to be expected with what it is running,
+// in tokens/s: each running request takes 3 % of the pace of an idle engine.
+func (e *Endpoint) Speed(now time.Duration) float64 {
+	return e.Prefill.Value() / (1 + decodeSlowdown*e.Running(now))
+}
+
+// known reports whether the statistics are young enough to be believed.
+func (e *Endpoint) known(now time.Duration) bool {
+	return e.Stats.At > 0 && now-e.Stats.At < unknownAfter
+}
+
+const (
+	halfLife       = 2 * time.Second  // statistics lose half of their weight in this time
+	unknownAfter   = 10 * time.Second // five half-lives: 3 % of the weight is left
+	decodeSeconds  = 0.002            // cost of one running request
+	decodeSlowdown = 0.03             // share of the pace that one running request takes
+	kvFull         = 0.9              // KV use from which engines begin to preempt
+)
+
+// fade is the weight of statistics of this age: 2^(−age/half-life), 0 when
+// they are unknown. Between the powers of two it is linear, which is at most
+// 6 % off and a tenth of the price of an exponential for each candidate.
+func fade(age time.Duration) float64 {
+	if age <= 0 {
+		return 1
+	}
+	if age >= unknownAfter {
+		return 0
+	}
+	whole := age / halfLife
+	part := float64(age%halfLife) / float64(halfLife)
+	return (1 - part/2) / float64(uint64(1)<<uint(whole))
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import "time"
+
+const (
+	backOffFirst = time.Second      // after one failure
+	backOffMost  = 30 * time.Second // the doubling ends here
+	openFailures = 5                // failures …
+	openWindow   = 10 * time.Second // … within this time open the circuit
+)
+
+// failures is the memory of what went wrong on an endpoint. A failure makes it
+// dearer by the back-off, which fades to nothing in its own length: 1 s after
+// the first failure, twice as long after each further one, at most 30 s. Five
+// failures within 10 s open the circuit for one back-off; then one request is
+// let through, and its outcome closes or opens it again.
+type failures struct {
+	backOff time.Duration               // 0 = none since the last success
+	last    time.Duration               // time of the newest failure
+	recent  [openFailures]time.Duration // times of the newest failures, a ring
+	count   int                         // failures since the last success
+	open    bool
+	trying  bool // half-open, and the one request is under way
+}
+
+func (f *failures) fail(now time.Duration) {
+	f.backOff = min(max(2*f.backOff, backOffFirst), backOffMost)
+	f.last = now
+	f.recent[f.count%openFailures] = now
+	f.count++
+	f.trying = false
+	oldest := f.recent[f.count%openFailures]
+	f.open = f.open || f.count >= openFailures && now-oldest <= openWindow
+}
+
+// allow reports whether a request may be sent: the circuit is closed, or it is
+// due for a trial and none is under way.
+func (f *failures) allow(now time.Duration) bool {
+	return !f.open || now-f.last >= f.backOff && !f.trying
+}
+
+// try notes that a request is sent; it reports whether it is the trial.
+func (f *failures) try(now time.Duration) bool {
+	if !f.open || f.trying {
+		return false
+	}
+	f.trying = true
+	return true
+}
+
+// penalty is the back-off that is left, in seconds.
+func (f *failures) penalty(now time.Duration) float64 {
+	if f.backOff == 0 {
+		return 0
+	}
+	return max(0, f.backOff-(now-f.last)).Seconds()
+}
+
+// Fail notes that e has failed a request: refused, reset, timed out or
+// answered with a server error.
+func (e *Endpoint) Fail(now time.Duration) { e.failures.fail(now) }
+
+// Succeed notes that e has answered; it forgets earlier failures.
+func (e *Endpoint) Succeed() {
+	if e.failures.count > 0 {
+		e.failures = failures{}
+	}
+}
+
+// Open reports whether e's circuit is open or half-open.
+func (e *Endpoint) Open() bool { return e.failures.open }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import "time"
+
+// Flight is one live stream's claim on an endpoint: picked → first response
+// byte → ended. It is a field of the stream's context and must not be copied
+// while it is in use. The zero value claims nothing, and every transition may
+// come twice, late, or not at all before the next one, without an effect on
+// the sums beyond its own.
+//
+// Invariant: an endpoint's sums are those of the flights in its ring. A flight
+// is in exactly one ring from Start to End, so a stream that is aborted, reset,
+// retried or answered locally gives back what it took as soon as its End is
+// called, and an endpoint that leaves takes its ring along.
+type Flight struct {
+	endpoint   *Endpoint
+	next, prev *Flight
+	tokens     int64         // still queued; 0 after the first response byte
+	claimed    int64         // what tokens was at the start
+	started    time.Duration // when it was picked
+	due        time.Duration // when the prefill ends by our estimate; 0 = the first byte tells
+	alone      bool          // little was queued when it started: its first byte shows the prefill rate
+	first      time.Duration // when the first response byte came; 0 = not yet
+	trial      bool          // the one request of a half-open circuit
+}
+
+// Claim is what a stream takes when it is sent to an endpoint.
+type Claim struct {
+	Tokens   int64 // prompt tokens the endpoint has to compute
+	Streamed bool  // the answer's first byte marks the first token
+}
+
+// Start sends f to e. A claim that f still holds, as after a retry, ends first.
+func (f *Flight) Start(e *Endpoint, c Claim, now time.Duration) {
+	f.End()
+	*f = Flight{endpoint: e, tokens: max(c.Tokens, 0), claimed: max(c.Tokens, 0), started: now}
+	ahead := e.Queue(now)
+	f.alone = c.Streamed && ahead <= aloneShare*float64(f.tokens) && f.tokens >= aloneTokens
+	if !c.Streamed {
+		seconds := (ahead + float64(f.tokens)) / e.Speed(now)
+		f.due = now + time.Duration(seconds*float64(time.Second))
+	}
+	f.trial = e.failures.try(now)
+	ring := &e.flights
+	f.prev, f.next = ring.prev, ring
+	ring.prev.next, ring.prev = f, f
+	e.queued += f.tokens
+	e.inFlight++
+	if e.view != nil {
+		e.view.meanUncached += (float64(f.tokens) - e.view.meanUncached) * meanStep
+	}
+}
+
+// First tells that the answer's first body byte has come: the prompt is
+// computed. For a streamed answer it shows the endpoint's prefill rate too.
+func (f *Flight) First(now time.Duration) {
+	if f.endpoint == nil || f.first != 0 {
+		return
+	}
+	f.first = now
+	if f.alone && now > f.started {
+		f.endpoint.Prefill.Observe(float64(f.claimed) / (now - f.started).Seconds())
+	}
+	f.release()
+}
+
+// Correct replaces the prompt tokens that the claim was made with, where the
+// whole body has shown them to be others. Without effect once they are computed.
+func (f *Flight) Correct(tokens int64) {
+	if f.endpoint == nil || f.tokens == 0 {
+		return
+	}
+	tokens = max(tokens, 0)
+	f.endpoint.queued += tokens - f.tokens
+	f.tokens, f.claimed = tokens, tokens
+}
+
+// End gives back all that f still holds.
+func (f *Flight) End() {
+	e := f.endpoint
+	if e == nil {
+		return
+	}
+	f.release()
+	e.inFlight--
+	f.prev.next, f.next.prev = f.next, f.prev
+	if f.trial {
+		e.failures.trying = false
+	}
+	f.endpoint, f.next, f.prev = nil, nil, nil
+}
+
+// Endpoint is the endpoint that f is sent to, nil if none.
+func (f *Flight) Endpoint() *Endpoint { return f.endpoint }
+
+// Started is when f was sent to its endpoint.
+func (f *Flight) Started() time.Duration { return f.started }
+
+// release takes the queued tokens off the endpoint.
+func (f *Flight) release() {
+	f.endpoint.queued -= f.tokens
+	f.tokens = 0
+}
+
+const (
+	// A first token is taken as a sample of the rate if what was queued ahead
+	// is at most this share of the request's own tokens …
+	aloneShare = 0.1
+	// … and these are enough for fixed costs (network, scheduling, one decode
+	// step) to be small beside them.
+	aloneTokens = 512
+	// Step of the moving average of uncached tokens: about the last 64 picks.
+	meanStep = 1.0 / 64
+)

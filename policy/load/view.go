@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// View is the load of one pool. The zero value is a pool without endpoints.
+type View struct {
+	endpoints    []*Endpoint // sorted by ID
+	meanUncached float64     // moving average of the uncached prompt tokens of our picks
+	reported     time.Duration
+}
+
+// Endpoints are sorted by ID and valid until the next SetEndpoints.
+func (v *View) Endpoints() []*Endpoint { return v.endpoints }
+
+// Find is the listed endpoint with this ID, nil if there is none.
+func (v *View) Find(id string) *Endpoint {
+	i, ok := v.search(id)
+	if !ok {
+		return nil
+	}
+	return v.endpoints[i]
+}
+
+func (v *View) search(id string) (int, bool) {
+	return slices.BinarySearchFunc(v.endpoints, id, func(e *Endpoint, id string) int {
+		return strings.Compare(e.ID, id)
+	})
+}
+
+// Change tells what SetEndpoints did. The slices are the caller's.
+type Change struct {
+	Added, Removed []*Endpoint
+}
+
+// SetEndpoints makes specs the endpoints of the pool; of specs with one ID the
+// last counts. Endpoints that stay keep their address, statistics, rates and
+// flights. A configured rate replaces a learnt one and the other way round.
+func (v *View) SetEndpoints(specs []Spec) Change {
+	var c Change
+	next := make([]*Endpoint, 0, len(specs))
+	for _, s := range specs {
+		e := v.Find(s.ID)
+		if e == nil {
+			e = newEndpoint(v, s)
+		}
+		if e.Rate != s.Rate {
+			e.Prefill = NewEstimate(PrefillPrior(), s.Rate)
+		}
+		e.Spec = s
+		next = append(next, e)
+	}
+	// Reversed and stable, so that the last of equal IDs comes first and stays.
+	slices.Reverse(next)
+	slices.SortStableFunc(next, func(a, b *Endpoint) int { return strings.Compare(a.ID, b.ID) })
+	next = slices.CompactFunc(next, func(a, b *Endpoint) bool { return a.ID == b.ID })
+	old := v.endpoints
+	v.endpoints = next
+	for _, e := range old {
+		if v.Find(e.ID) != e {
+			e.view = nil
+			c.Removed = append(c.Removed, e)
+		}
+	}
+	for _, e := range next {
+		if e.Index == unplaced {
+			e.Index = None
+			c.Added = append(c.Added, e)
+		}
+	}
+	return c
+}
+
+// unplaced marks an endpoint that SetEndpoints has just made.
+const unplaced = -2
+
+func newEndpoint(v *View, s Spec) *Endpoint {
+	e := &Endpoint{Spec: s, Index: unplaced, view: v}
+	e.Prefill = NewEstimate(PrefillPrior(), s.Rate)
+	e.Decode = NewEstimate(DecodePrior(), 0)
+	e.flights.next, e.flights.prev = &e.flights, &e.flights
+	return e
+}
+
+// Report takes what an engine said of itself. Requests it shows beyond our own
+// and the other workers' at this moment are external: of them at most
+// Stats.Waiting still wait, each with as many tokens as our picks have on
+// average, unless the engine counts its queued tokens itself.
+func (v *View) Report(e *Endpoint, s Stats) {
+	e.Stats = s
+	ours := float64(e.inFlight) + e.Others.InFlight
+	foreign := max(0, s.Waiting+s.Running-ours)
+	e.external.InFlight = foreign
+	e.external.Queued = min(foreign, s.Waiting) * v.meanUncached
+	if s.QueuedTokens > 0 {
+		e.external.Queued = max(0, s.QueuedTokens-float64(e.queued)-e.Others.Queued)
+	}
+	v.reported = max(v.reported, s.At)
+}
+
+// Age is the time since an engine of the pool was last heard of; unknownAfter
+// where none ever was.
+func (v *View) Age(now time.Duration) time.Duration {
+	if v.reported == 0 {
+		return unknownAfter
+	}
+	return min(max(now-v.reported, 0), unknownAfter)
+}
+
+// MeanUncached is the moving average of the uncached prompt tokens of our picks.
+func (v *View) MeanUncached() float64 { return v.meanUncached }
+
+// Tick takes the tokens of flights whose prefill has ended by estimate off
+// their endpoints, and derives every sum anew from the live flights.
+// Cost: O(endpoints + flights); call it from the tick.
+func (v *View) Tick(now time.Duration) {
+	for _, e := range v.endpoints {
+		e.queued, e.inFlight = 0, 0
+		for f := e.flights.next; f != &e.flights; f = f.next {
+			if f.due != 0 && now >= f.due {
+				f.tokens = 0
+			}
+			e.queued += f.tokens
+			e.inFlight++
+		}
+	}
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"github.com/kvsteer/kvsteer/policy/hrw"
+	"github.com/kvsteer/kvsteer/policy/load"
+	"github.com/kvsteer/kvsteer/policy/table"
+)
+
+// Settings are what the operator says of a pool. The zero value is one gateway
+// without zones.
+type Settings struct {
+	Gateways      int     // gateways that serve the pool without sharing what they know; 0 = 1
+	FarFactor     float64 // cost factor of endpoints in other zones, ≥ 1; 0 = 1.25
+	BytesPerToken float64 // canonical bytes of a token; 0 = learn it, from 4
+	Seed          uint64  // random source of its instances
+}
+
+// Pool picks among the endpoints of one cluster.
+//
+// Invariant: nodes[i] and the candidate bit of an endpoint are those of the
+// i-th endpoint of the view, and the table knows exactly the listed endpoints
+// that it had room for. SetEndpoints changes all three in one call.
+type Pool struct {
+	settings Settings
+	view     load.View
+	table    *table.Table
+	ratio    load.Estimate // canonical bytes per token
+	prior    prior
+	nodes    []hrw.Node
+	standard Instance
+
+	// Scratch of one pick, sized by SetEndpoints.
+	draw    Draw
+	subset  []hrw.Node
+	bits    []uint64 // candidates by table index
+	match   []uint32 // by table index
+	costs   []cost   // by candidate
+	members []int    // candidates within the tie band
+	ranks   []int32  // outcome of hrw.Rank
+}
+
+// NewPool makes a pool over t, which may serve several pools. d is the
+// algorithm of requests that ask for none.
+func NewPool(s Settings, d Definition, t *table.Table) *Pool {
+	s.Gateways = max(s.Gateways, 1)
+	if s.FarFactor == 0 {
+		s.FarFactor = defaultFarFactor
+	}
+	p := &Pool{settings: s, table: t}
+	p.ratio = load.NewEstimate(load.RatioPrior(), s.BytesPerToken)
+	p.prior = newPrior(s.Gateways)
+	p.standard = d.New(s.Seed)
+	p.draw.pool = p
+	p.draw.Ranked = make([]int, 0, MaxEndpoints)
+	return p
+}
+
+// defaultFarFactor makes an endpoint of another zone pay a quarter more.
+const defaultFarFactor = 1.25
+
+// SetEndpoints makes specs the endpoints of the pool. Those that leave are gone
+// from table, rendezvous hashing and load when it returns; flights that still
+// name them stay safe. Cost: O(endpoints · log endpoints + placements removed).
+func (p *Pool) SetEndpoints(specs []load.Spec) {
+	change := p.view.SetEndpoints(specs)
+	for _, e := range change.Removed {
+		if e.Index != load.None {
+			p.table.Remove(e.Index)
+			e.Index = load.None
+		}
+	}
+	for _, e := range change.Added {
+		if i, ok := p.table.Add(e.Capacity); ok {
+			e.Index = i
+		}
+	}
+	list := p.view.Endpoints()
+	p.nodes = p.nodes[:0]
+	top := 0
+	for _, e := range list {
+		if e.Index != load.None {
+			p.table.SetCapacity(e.Index, e.Capacity)
+			top = max(top, e.Index+1)
+		}
+		p.nodes = append(p.nodes, hrw.Node{Seed: hrw.Seed(e.ID), Weight: hrw.Weight(weight(e))})
+	}
+	p.resize(len(list), top)
+}
+
+func weight(e *load.Endpoint) float64 {
+	if e.Weight > 0 {
+		return e.Weight
+	}
+	return 1
+}
+
+// resize makes the scratch fit n endpoints with table indices below top.
+func (p *Pool) resize(n, top int) {
+	p.draw.Candidates = make([]int, 0, n)
+	p.subset = make([]hrw.Node, 0, n)
+	p.bits = make([]uint64, (top+63)/64)
+	p.match = make([]uint32, top)
+	p.costs = make([]cost, n)
+	p.members = make([]int, 0, n)
+	p.ranks = make([]int32, 0, n)
+}
+
+// View is the load of the pool, for reports of statistics and for Tick.
+func (p *Pool) View() *load.View { return &p.view }
+
+// Restarted forgets what e was believed to hold: its cache is empty.
+func (p *Pool) Restarted(e *load.Endpoint) {
+	if e.Index != load.None {
+		p.table.Reset(e.Index)
+	}
+}
+
+// Ratio is canonical bytes per token.
+func (p *Pool) Ratio() float64 { return p.ratio.Value() }
+
+// Standard is the instance for requests that ask for no algorithm.
+func (p *Pool) Standard() Instance { return p.standard }
+
+// Pick chooses with what is known so far. a is the instance to ask, nil for
+// the pool's own. The decision is empty if no endpoint may be chosen.
+func (p *Pool) Pick(a Instance, r *Request) Decision {
+	if a == nil {
+		a = p.standard
+	}
+	if !p.look(r) {
+		return Decision{}
+	}
+	a.Rank(&p.draw)
+	d := p.decide(r)
+	d.Final = r.Complete || a.Need() == NeedNothing || a.Need() == NeedKey && r.KeyKnown
+	return d
+}
+
+// Early chooses if the rest of the body can't change the first endpoint, given
+// the load and the placements of this moment. Otherwise it touches nothing and
+// reports false.
+func (p *Pool) Early(a Instance, r *Request) (Decision, bool) {
+	if a == nil {
+		a = p.standard
+	}
+	switch {
+	case r.Complete, a.Need() == NeedNothing, a.Need() == NeedKey && r.KeyKnown:
+		return p.Pick(a, r), true
+	case a.Need() != NeedPrompt:
+		return Decision{}, false
+	}
+	w, ok := a.(waiter)
+	if !ok || !p.look(r) || !w.rankEarly(&p.draw) {
+		return Decision{}, false
+	}
+	d := p.decide(r)
+	d.Final = true
+	return d, true
+}
+
+// waiter is an algorithm that needs the prompt and can tell when what is
+// missing of it doesn't matter. rankEarly ranks as Rank does and reports
+// whether the first is final.
+type waiter interface {
+	rankEarly(d *Draw) bool
+}
+
+// look draws the candidates and their matches; false if there is none.
+func (p *Pool) look(r *Request) bool {
+	d := &p.draw
+	d.Request = r
+	d.Candidates, d.Ranked = d.Candidates[:0], d.Ranked[:0]
+	d.prior, d.hoped = 0, 0
+	clear(p.bits)
+	for at, e := range p.view.Endpoints() {
+		if !e.Ready(r.Now) || len(r.Excluded) > 0 && r.excludes(e.Index) {
+			continue
+		}
+		d.Candidates = append(d.Candidates, at)
+		if e.Index != load.None {
+			p.bits[e.Index>>6] |= 1 << (e.Index & 63)
+		}
+	}
+	if len(d.Candidates) == 0 {
+		return false
+	}
+	p.table.Match(p.match, r.chain(), p.bits)
+	return true
+}
+
+// matched is the bytes that the endpoint with this table index holds of r.
+func (p *Pool) matched(r *Request, index int) int {
+	if index == load.None || p.match[index] == 0 {
+		return 0
+	}
+	return int(p.match[index]) + r.TagBytes
+}
+
+// nodesOf is the rendezvous nodes of these candidates.
+func (p *Pool) nodesOf(candidates []int) []hrw.Node {
+	if len(candidates) == len(p.nodes) {
+		return p.nodes
+	}
+	p.subset = p.subset[:0]
+	for _, at := range candidates {
+		p.subset = append(p.subset, p.nodes[at])
+	}
+	return p.subset
+}
+
+// decide turns the ranked candidates into a decision.
+func (p *Pool) decide(r *Request) Decision {
+	var d Decision
+	for _, at := range p.draw.Ranked {
+		d.Endpoints[d.N] = p.draw.Endpoint(at)
+		d.N++
+	}
+	if d.N > 0 {
+		d.Match = min(p.matched(r, d.Endpoints[0].Index), r.Length)
+		d.Prior = p.draw.prior
+		d.Uncached = r.Length - min(max(d.Match, p.draw.hoped), r.Length)
+	}
+	return d
+}
+
+// stillMatches reports whether the endpoint with this table index holds all
+// that is there so far, so that it may hold more of what follows.
+func (p *Pool) stillMatches(r *Request, index int) bool {
+	if r.Complete || index == load.None {
+		return false
+	}
+	n := len(r.Ends)
+	return n == 0 || p.match[index] == r.Ends[n-1]
+}
+
+// distance is the cost factor of e's zone.
+func (p *Pool) distance(e *load.Endpoint) float64 {
+	if e.Far {
+		return p.settings.FarFactor
+	}
+	return 1
+}
+
+// Tokens is canonical bytes in tokens.
+func (p *Pool) Tokens(bytes int) float64 { return float64(bytes) / p.ratio.Value() }
