@@ -2,8 +2,6 @@
 
 package table
 
-import "time"
-
 // node is one placement: the endpoint of the list it is in holds the slot.
 type node struct {
 	slot     uint32
@@ -100,8 +98,7 @@ func (t *Table) touch(n, size, touched uint32) {
 	l := &t.lists[t.nodes[n].endpoint]
 	l.bytes += uint64(size) - uint64(t.nodes[n].size)
 	t.nodes[n].size = size
-	clock := uint32(t.clock / time.Millisecond)
-	if clock-touched > t.age(n) {
+	if t.ageOf(touched) > t.age(n) {
 		return
 	}
 	t.nodes[n].touched = touched

@@ -28,10 +28,16 @@ func (t *Table) Assign(conversation uint64, e int, now time.Duration) {
 	t.assign(conversation, e, t.tick(now))
 }
 
+// assign is Assign as of a time that may lie in the past: the later of two
+// assignments stands.
 func (t *Table) assign(conversation uint64, e int, touched uint32) {
 	k := key{hash: conversation, owner: true}
 	if old, ok := t.Owner(conversation); ok && old != e {
-		t.clearSlot(t.find(k))
+		s := t.find(k)
+		if t.age(t.findNode(s, old)) < t.ageOf(touched) {
+			return
+		}
+		t.clearSlot(s)
 	}
 	t.place(e, k, 0, touched)
 }

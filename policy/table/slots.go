@@ -18,15 +18,18 @@ type key struct {
 
 // slot is a block under one tag, or a conversation key.
 type slot struct {
-	key
-	arrived bool    // last is set
-	holders uint16  // set bits in the holder row; 0 only while free or being claimed
-	next    uint32  // next in the bucket of the key, or next free slot
-	newer   uint32  // neighbours in the bucket of the hash alone; owners aren't in it
-	older   uint32  //
-	last    uint32  // when this block, as a head, last arrived, in milliseconds
-	gap     float32 // moving average of the gaps between arrivals, in milliseconds; 0 = none seen
+	hash, tag uint64
+	next      uint32  // next in the bucket of the key, or next free slot
+	newer     uint32  // neighbours in the bucket of the hash alone; owners aren't in it
+	older     uint32  //
+	last      uint32  // when this block, as a head, last arrived, in milliseconds
+	gap       float32 // moving average of the gaps between arrivals, in milliseconds; 0 = none seen
+	holders   uint16  // set bits in the holder row; 0 only while free or being claimed
+	owner     bool    // as in key
+	arrived   bool    // last is set
 }
+
+func (s *slot) key() key { return key{s.hash, s.tag, s.owner} }
 
 // fibonacci is 2^64 divided by the golden ratio; multiplying by it spreads
 // bits upwards (Knuth, The Art of Computer Programming 3, section 6.4).
@@ -48,7 +51,7 @@ func (t *Table) hashBucket(hash uint64) *uint32 {
 // find returns the slot of a key, 0 if there is none.
 func (t *Table) find(k key) uint32 {
 	s := *t.pairBucket(k)
-	for s != 0 && t.slots[s].key != k {
+	for s != 0 && t.slots[s].key() != k {
 		s = t.slots[s].next
 	}
 	return s
@@ -80,7 +83,7 @@ func (t *Table) claim(k key) uint32 {
 		s = uint32(t.usedSlots)
 	}
 	first := t.pairBucket(k)
-	t.slots[s] = slot{key: k, next: *first}
+	t.slots[s] = slot{hash: k.hash, tag: k.tag, owner: k.owner, next: *first}
 	*first = s
 	if !k.owner {
 		t.joinSiblings(s)
@@ -111,7 +114,7 @@ func (t *Table) clearSlot(s uint32) {
 
 // release frees a slot without holders.
 func (t *Table) release(s uint32) {
-	at := t.pairBucket(t.slots[s].key)
+	at := t.pairBucket(t.slots[s].key())
 	for *at != s {
 		at = &t.slots[*at].next
 	}

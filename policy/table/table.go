@@ -163,8 +163,11 @@ func (t *Table) tick(now time.Duration) uint32 {
 	return uint32(t.clock / time.Millisecond)
 }
 
-// age returns how long ago a node was touched, in milliseconds. Above 49 days
-// it wraps; that only makes a list left alone for so long look younger.
-func (t *Table) age(n uint32) uint32 {
-	return uint32(t.clock/time.Millisecond) - t.nodes[n].touched
+// ageOf returns how long ago a time in that form was, in milliseconds. Above
+// 49 days it wraps; that only makes a list left alone for so long look younger.
+func (t *Table) ageOf(touched uint32) uint32 {
+	return uint32(t.clock/time.Millisecond) - touched
 }
+
+// age returns how long ago a node was touched, in milliseconds.
+func (t *Table) age(n uint32) uint32 { return t.ageOf(t.nodes[n].touched) }
