@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package expr
+
+import "time"
+
+// The limits of the definition cache.
+const (
+	maxEntries  = 1024             // of one VM, over all targets
+	perTarget   = 2                // the current expression and the one before
+	idleTimeout = 15 * time.Minute // an entry that was not used for so long is gone
+)
+
+// Cause is why an entry left the cache.
+type Cause uint8
+
+// The causes. The list is closed.
+const (
+	Idle Cause = iota
+	Capacity
+	Replaced     // by a further expression of the same target
+	ConfigChange // it belongs to an older configuration
+	Dropped      // it was named
+	causeCount
+)
+
+var causes = [causeCount]string{"idle", "capacity", "replaced", "config_change", "dropped"}
+
+// String returns the name as in metrics.
+func (c Cause) String() string { return causes[min(c, causeCount-1)] }
+
+// Eviction tells of an entry that left the cache.
+type Eviction struct {
+	Target string // as the cache's user encoded it
+	Form   string // canonical form
+	Cause  Cause
+}
+
+// Cache keeps compiled definitions D with an instance S per target. It is not
+// safe for concurrent use.
+//
+// One budget bounds all: an entry is a (target, canonical form) with an
+// instance of its own; definitions are shared by all entries of the same base
+// and form, and go with the last of them. So definitions ≤ entries ≤ capacity,
+// however many targets or forms there are.
+//
+// Invariants: slots holds exactly the live entries, each slot at least one and
+// at most limit, in order of insertion; the ring holds the same entries, the
+// one unused longest at root.newer; definitions holds exactly those that a
+// live entry refers to, with their number.
+type Cache[D, S any] struct {
+	capacity    int
+	limit       int // entries of one target; 0: only capacity bounds them
+	evicted     func(Eviction)
+	slots       map[string]*slot[D, S]
+	definitions map[share]*shared[D]
+	root        entryOf[D, S]
+	count       int
+}
+
+// slot holds the entries of one target.
+type slot[D, S any] struct{ entries []*entryOf[D, S] }
+
+// share is what equal definitions have in common.
+type share struct {
+	base int // index of the static definition
+	form string
+}
+
+type shared[D any] struct {
+	share
+	definition D
+	refs       int // live entries
+}
+
+// entryOf is an entry before, while and after it is in the cache.
+type entryOf[D, S any] struct {
+	target, form string
+	base         *Static
+	def          *shared[D]
+	instance     S
+	demands      Demand
+	used         time.Duration
+	state        entryState
+	older, newer *entryOf[D, S]
+}
+
+type entryState uint8
+
+const (
+	fresh   entryState = iota // built, not yet in the cache
+	live                      // in the cache
+	retired                   // was in the cache and never comes back
+)
+
+// NewCache returns an empty cache for capacity entries, at most limit of them
+// of one target (0: no such bound). evicted is told of each entry that leaves;
+// it may be nil.
+func NewCache[D, S any](capacity, limit int, evicted func(Eviction)) *Cache[D, S] {
+	c := &Cache[D, S]{capacity: max(capacity, 1), limit: limit, evicted: evicted}
+	c.slots = make(map[string]*slot[D, S])
+	c.definitions = make(map[share]*shared[D])
+	c.root.older, c.root.newer = &c.root, &c.root
+	return c
+}
+
+// Len returns how many entries there are, expired ones included until a Sweep.
+func (c *Cache[D, S]) Len() int { return c.count }
+
+// Definitions returns how many different definitions the entries refer to.
+func (c *Cache[D, S]) Definitions() int { return len(c.definitions) }
+
+// find returns the live entry and refreshes it; nil if there is none. It does
+// not allocate.
+func (c *Cache[D, S]) find(target, form []byte, now time.Duration) *entryOf[D, S] {
+	s := c.slots[string(target)]
+	if s == nil {
+		return nil
+	}
+	for _, e := range s.entries {
+		if e.form == string(form) {
+			if !c.use(e, now) {
+				return nil
+			}
+			return e
+		}
+	}
+	return nil
+}
+
+// use refreshes e if it is live and not idle for too long, and reports whether
+// it was.
+func (c *Cache[D, S]) use(e *entryOf[D, S], now time.Duration) bool {
+	if e.state != live || now-e.used >= idleTimeout {
+		return false
+	}
+	e.used = now
+	e.unlink()
+	c.pushNewest(e)
+	return true
+}
+
+// definition returns what entries of the same base and form share, or compiles
+// it.
+func (c *Cache[D, S]) definition(base int, form []byte, compile func() D) *shared[D] {
+	if d := c.definitions[share{base, string(form)}]; d != nil {
+		return d
+	}
+	return &shared[D]{share: share{base, string(form)}, definition: compile()}
+}
+
+// insert puts a fresh entry in and returns the live one of its target and
+// form, which is another if that came first. An entry that is not fresh stays
+// what it is: a retired one never comes back.
+func (c *Cache[D, S]) insert(e *entryOf[D, S], now time.Duration) *entryOf[D, S] {
+	if e.state != fresh {
+		return e
+	}
+	c.Sweep(now)
+	if first := c.find([]byte(e.target), []byte(e.form), now); first != nil {
+		return first
+	}
+	if s := c.slots[e.target]; s != nil && c.limit > 0 && len(s.entries) >= c.limit {
+		c.evict(s.entries[0], Replaced)
+	}
+	for c.count >= c.capacity {
+		c.evict(c.root.newer, Capacity)
+	}
+	c.link(e, now)
+	return e
+}
+
+// link makes e live.
+func (c *Cache[D, S]) link(e *entryOf[D, S], now time.Duration) {
+	s := c.slots[e.target]
+	if s == nil {
+		s = &slot[D, S]{}
+		c.slots[e.target] = s
+	}
+	s.entries = append(s.entries, e)
+	if d := c.definitions[e.def.share]; d != nil {
+		e.def = d
+	} else {
+		c.definitions[e.def.share] = e.def
+	}
+	e.def.refs++
+	e.state, e.used = live, now
+	c.pushNewest(e)
+	c.count++
+}
+
+// evict takes a live entry out of everything in one step.
+func (c *Cache[D, S]) evict(e *entryOf[D, S], why Cause) {
+	s := c.slots[e.target]
+	for i := range s.entries {
+		if s.entries[i] == e {
+			s.entries = append(s.entries[:i], s.entries[i+1:]...)
+			break
+		}
+	}
+	if len(s.entries) == 0 {
+		delete(c.slots, e.target)
+	}
+	if e.def.refs--; e.def.refs == 0 {
+		delete(c.definitions, e.def.share)
+	}
+	e.unlink()
+	e.state = retired
+	c.count--
+	if c.evicted != nil {
+		c.evicted(Eviction{Target: e.target, Form: e.form, Cause: why})
+	}
+}
+
+// Sweep drops what was not used for the idle timeout. Call it at least once a
+// minute. Cost: O(entries dropped).
+func (c *Cache[D, S]) Sweep(now time.Duration) {
+	for e := c.root.newer; e != &c.root && now-e.used >= idleTimeout; e = c.root.newer {
+		c.evict(e, Idle)
+	}
+}
+
+// Drop removes exactly the entry of this target and form; if there is none,
+// nothing happens.
+func (c *Cache[D, S]) Drop(target, form string) {
+	s := c.slots[target]
+	if s == nil {
+		return
+	}
+	for _, e := range s.entries {
+		if e.form == form {
+			c.evict(e, Dropped)
+			return
+		}
+	}
+}
+
+// clear drops everything.
+func (c *Cache[D, S]) clear(why Cause) {
+	for c.count > 0 {
+		c.evict(c.root.newer, why)
+	}
+}
+
+func (e *entryOf[D, S]) unlink() {
+	e.older.newer, e.newer.older = e.newer, e.older
+	e.older, e.newer = nil, nil
+}
+
+// pushNewest puts e at the end of the ring that was used last.
+func (c *Cache[D, S]) pushNewest(e *entryOf[D, S]) {
+	e.older, e.newer = c.root.older, &c.root
+	e.older.newer, e.newer.older = e, e
+}

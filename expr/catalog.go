@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package expr
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Catalog holds all algorithms of a program and the names they go by. It is
+// immutable.
+type Catalog struct {
+	methods   []*method
+	spellings map[string]*method // canonical names and aliases
+	longest   int                // the longest spelling
+	preset    *method            // where a document has no default
+	ids       map[string]int     // parameter name → id, in byte order of the names
+	requests  set                // parameters that expressions may set unless the operator says otherwise
+}
+
+// method is an algorithm with what follows from its declaration.
+type method struct {
+	name     string
+	index    int
+	stateful bool
+	params   []Parameter // by name, in byte order
+	ids      []int       // of params
+	places   [maxNames]int8
+	defaults []Value
+	atMost   []int // of params: the place of AtMost, -1 for none
+	inert    []int // of params: the place that Inert depends on, -1 for none
+}
+
+// maxNames bounds the different parameter names of a catalog.
+const maxNames = 64
+
+// set is a set of parameter ids.
+type set uint64
+
+func (s set) has(id int) bool { return s>>id&1 != 0 }
+
+func (s *set) add(id int) { *s |= 1 << id }
+
+// The faults of a catalog. They are mistakes in a program, not in its input.
+var (
+	ErrName     = errors.New("expr: a name is empty, not canonical or taken")
+	ErrTooMany  = errors.New("expr: more than 64 parameter names")
+	ErrSchema   = errors.New("expr: parameters of one name differ in type, members or operator")
+	ErrRange    = errors.New("expr: a default or the request range is outside the static range")
+	ErrRelation = errors.New("expr: a parameter refers to one that its algorithm does not take")
+	ErrPreset   = errors.New("expr: no algorithm has the default's name")
+)
+
+// NewCatalog returns the catalog of the given algorithms. preset names the one
+// that documents without a default get. It reports all faults at once.
+func NewCatalog(preset string, algorithms []Algorithm) (*Catalog, error) {
+	c := &Catalog{spellings: make(map[string]*method), ids: make(map[string]int)}
+	faults := c.collectNames(algorithms)
+	if len(c.ids) > maxNames {
+		return nil, ErrTooMany
+	}
+	for _, a := range algorithms {
+		m, err := c.newMethod(a)
+		faults = append(faults, err)
+		c.methods = append(c.methods, m)
+		for _, name := range append([]string{a.Name}, a.Aliases...) {
+			if taken := c.spellings[name] != nil; taken || !isCanonicalName(name) {
+				faults = append(faults, ErrName)
+			}
+			c.spellings[name] = m
+			c.longest = max(c.longest, len(name))
+		}
+	}
+	if c.preset = c.spellings[preset]; c.preset == nil || c.preset.name != preset {
+		faults = append(faults, ErrPreset)
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// collectNames numbers all parameter names in byte order, so that an ascending
+// walk over ids is the order of the canonical form.
+func (c *Catalog) collectNames(algorithms []Algorithm) (faults []error) {
+	declared := make(map[string]*Parameter)
+	var names []string
+	for a := range algorithms {
+		for i := range algorithms[a].Parameters {
+			p := &algorithms[a].Parameters[i]
+			if first := declared[p.Name]; first == nil {
+				declared[p.Name] = p
+				names = append(names, p.Name)
+			} else if !first.sameMeaning(p) {
+				faults = append(faults, ErrSchema)
+			}
+		}
+	}
+	slices.Sort(names)
+	for id, name := range names {
+		c.ids[name] = id
+		if !isParameterName(name) {
+			faults = append(faults, ErrName)
+		}
+		if id < maxNames && !declared[name].Operator {
+			c.requests.add(id)
+		}
+	}
+	return faults
+}
+
+func (p *Parameter) sameMeaning(q *Parameter) bool {
+	return p.Type == q.Type && slices.Equal(p.Members, q.Members) && p.Operator == q.Operator
+}
+
+func (c *Catalog) newMethod(a Algorithm) (*method, error) {
+	m := &method{name: a.Name, index: len(c.methods), stateful: a.Stateful, params: slices.Clone(a.Parameters)}
+	slices.SortFunc(m.params, func(p, q Parameter) int { return strings.Compare(p.Name, q.Name) })
+	for i := range m.places {
+		m.places[i] = -1
+	}
+	var faults []error
+	for i := range m.params {
+		p := &m.params[i]
+		id := c.ids[p.Name]
+		if m.places[id] >= 0 {
+			faults = append(faults, ErrName)
+		}
+		m.places[id] = int8(i)
+		m.ids = append(m.ids, id)
+		m.defaults = append(m.defaults, p.Default)
+		if !p.rangesHold() {
+			faults = append(faults, ErrRange)
+		}
+	}
+	for i := range m.params {
+		atMost, err1 := m.relation(m.params[i].AtMost)
+		inert, err2 := m.relation(m.params[i].Inert.other)
+		m.atMost, m.inert = append(m.atMost, atMost), append(m.inert, inert)
+		faults = append(faults, err1, err2)
+	}
+	return m, errors.Join(faults...)
+}
+
+// relation returns the place of another parameter, -1 for none.
+func (m *method) relation(name string) (int, error) {
+	if name == "" {
+		return -1, nil
+	}
+	for i := range m.params {
+		if m.params[i].Name == name {
+			return i, nil
+		}
+	}
+	return -1, ErrRelation
+}
+
+// rangesHold reports whether the configuration accepts the default and all that
+// an expression may ask for.
+func (p *Parameter) rangesHold() bool {
+	switch p.Type {
+	case Uint:
+		return p.Request.within(p.Static) && (!p.Default.set || p.Static.has(float64(p.Default.Uint())))
+	case Number:
+		return p.Request.within(p.Static) && (!p.Default.set || p.Static.has(p.Default.Number()))
+	case Enum:
+		return p.Default.Uint() < uint64(len(p.Members))
+	}
+	return p.Type == Bool || p.Type == String
+}
+
+// isCanonicalName reports whether normalising name would not change it and an
+// expression can hold it.
+func isCanonicalName(name string) bool {
+	return isToken(name) && !strings.ContainsFunc(name, func(r rune) bool {
+		return r == '_' || r >= 'A' && r <= 'Z'
+	})
+}
+
+func isParameterName(name string) bool {
+	if name == "" || !keyStart.is(name[0]) {
+		return false
+	}
+	for i := 0; i < len(name); i++ {
+		if !keyRest.is(name[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// method returns the algorithm that a spelling names, nil for none. Case and
+// "_" for "-" don't matter. It does not allocate.
+func (c *Catalog) method(spelling string) *method {
+	var buf [64]byte
+	if len(spelling) > min(c.longest, len(buf)) {
+		return nil
+	}
+	for i := 0; i < len(spelling); i++ {
+		b := spelling[i]
+		switch {
+		case b == '_':
+			b = '-'
+		case b >= 'A' && b <= 'Z':
+			b += 'a' - 'A'
+		}
+		buf[i] = b
+	}
+	return c.spellings[string(buf[:len(spelling)])]
+}
+
+// Methods calls visit with the canonical name of each algorithm, in the order
+// they were declared.
+func (c *Catalog) Methods(visit func(name string)) {
+	for _, m := range c.methods {
+		visit(m.name)
+	}
+}
+
+// parameter returns the declaration of the parameter with this id, nil where
+// the algorithm does not take it.
+func (m *method) parameter(id int) (place int, p *Parameter) {
+	place = int(m.places[id])
+	if place < 0 {
+		return place, nil
+	}
+	return place, &m.params[place]
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package expr
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// The field names of the document.
+const (
+	fieldDefault    = "default"
+	fieldAlgorithms = "request_algorithms"
+	fieldModels     = "models"
+	fieldParameters = "request_parameters"
+	fieldAlgorithm  = "algorithm"
+)
+
+// ParseConfig reads the JSON document of a static configuration. The error is
+// of type Faults and holds everything that is wrong; pointer is where the
+// document stands in a larger one and starts each fault's pointer.
+func (c *Catalog) ParseConfig(document, pointer string) (*Config, error) {
+	d := &documentReader{catalog: c, config: &Config{catalog: c, models: make(map[string]*entry)}}
+	if !gjson.Valid(document) {
+		return nil, Faults{{pointer, FaultSyntax, "the document is not valid JSON"}}
+	}
+	d.top(node{gjson.Parse(document), pointer})
+	if len(d.faults) > 0 {
+		return nil, d.faults
+	}
+	return d.config, nil
+}
+
+// documentReader reads one document.
+type documentReader struct {
+	catalog *Catalog
+	config  *Config
+	faults  Faults
+}
+
+// node is a value of the document and where it stands.
+type node struct {
+	gjson.Result
+	at string // JSON pointer
+}
+
+// under returns the pointer of a member of n.
+func (n node) under(key string) string {
+	return n.at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+}
+
+// fault records a fault, once.
+func (d *documentReader) fault(at, reason, detail string) {
+	f := Fault{at, reason, detail}
+	if !slices.Contains(d.faults, f) {
+		d.faults = append(d.faults, f)
+	}
+}
+
+// object calls visit with each member of n, which must be an object with no key
+// twice.
+func (d *documentReader) object(n node, visit func(key string, member node)) {
+	if !n.IsObject() {
+		d.fault(n.at, FaultWrongType, "must be an object")
+		return
+	}
+	seen := make(map[string]bool)
+	n.ForEach(func(key, value gjson.Result) bool {
+		member := node{value, n.under(key.Str)}
+		if seen[key.Str] {
+			d.fault(member.at, FaultDuplicateKey, "the key stands here twice")
+			return true
+		}
+		seen[key.Str] = true
+		visit(key.Str, member)
+		return true
+	})
+}
+
+// top reads the whole document. What models inherit is put in place at the end,
+// so that the order of fields doesn't matter.
+func (d *documentReader) top(n node) {
+	shared := scope{allowed: d.catalog.requests}
+	models := node{at: n.under(fieldModels)}
+	d.config.fallback = &entry{own: d.preset(d.catalog.preset, fieldDefault)}
+	d.object(n, func(key string, member node) {
+		switch key {
+		case fieldDefault:
+			d.config.fallback.own = d.definition(member, fieldDefault, nil)
+		case fieldAlgorithms:
+			shared.algorithms = d.algorithms(member, "")
+		case fieldParameters:
+			shared.allowed = d.parameters(member)
+		case fieldModels:
+			models = member
+		default:
+			d.fault(member.at, FaultUnknownField, "no such field; fields are "+strings.Join(
+				[]string{fieldDefault, fieldAlgorithms, fieldModels, fieldParameters}, " "))
+		}
+	})
+	if models.Exists() {
+		d.models(models, shared)
+	}
+	if d.config.fallback.own != nil {
+		d.config.fallback.finish(d.catalog, scope{allowed: shared.allowed}, shared)
+	}
+}
+
+// scope is what one level of the document enables.
+type scope struct {
+	algorithms map[*method]*Static
+	allowed    set
+}
+
+// finish puts in place what requests to a model may ask for: its own
+// definition before its own list before the shared list.
+func (e *entry) finish(c *Catalog, own, shared scope) {
+	e.allowed = own.allowed
+	e.bases = make([]*Static, len(c.methods))
+	for i, m := range c.methods {
+		if e.bases[i] = own.algorithms[m]; e.bases[i] == nil {
+			e.bases[i] = shared.algorithms[m]
+		}
+	}
+	e.bases[e.own.settings.method.index] = e.own
+}
+
+// models reads the object of model ids.
+func (d *documentReader) models(n node, shared scope) {
+	d.object(n, func(id string, member node) {
+		if id == "" {
+			d.fault(member.at, FaultEmptyModel, "a model id may not be empty")
+			return
+		}
+		base := fieldModels + "/" + id
+		own := scope{allowed: shared.allowed}
+		e := &entry{own: d.definition(member, base, func(key string, field node) bool {
+			switch key {
+			case fieldAlgorithms:
+				own.algorithms = d.algorithms(field, base+"/")
+			case fieldParameters:
+				own.allowed = d.parameters(field)
+			default:
+				return false
+			}
+			return true
+		})}
+		if e.own != nil {
+			e.finish(d.catalog, own, shared)
+			d.config.models[strings.Clone(id)] = e
+		}
+	})
+}
+
+// algorithms reads an object of definitions that requests may ask for.
+func (d *documentReader) algorithms(n node, prefix string) map[*method]*Static {
+	enabled := make(map[*method]*Static)
+	d.object(n, func(key string, member node) {
+		m := d.catalog.method(key)
+		if m == nil {
+			d.unknownAlgorithm(member.at)
+			return
+		}
+		s := d.definition(member, prefix+fieldAlgorithms+"/"+m.name, nil)
+		switch {
+		case enabled[m] != nil:
+			d.fault(member.at, FaultDuplicateAlgorithm, "another key means "+m.name+" too")
+		case s != nil && s.settings.method != m:
+			d.fault(member.at, FaultKeyMismatch, "the key means "+m.name+", the value "+s.settings.method.name)
+		default:
+			enabled[m] = s
+		}
+	})
+	return enabled
+}
+
+// parameters reads an allow-list.
+func (d *documentReader) parameters(n node) (allowed set) {
+	if !n.IsArray() {
+		d.fault(n.at, FaultWrongType, "must be an array of parameter names")
+		return 0
+	}
+	i := 0
+	n.ForEach(func(_, value gjson.Result) bool {
+		at := n.under(strconv.Itoa(i))
+		i++
+		id, known := d.catalog.ids[value.Str]
+		switch {
+		case value.Type != gjson.String:
+			d.fault(at, FaultWrongType, "must be a parameter name")
+		case !known:
+			d.fault(at, FaultUnknownParameter, "no algorithm takes such a parameter")
+		default:
+			allowed.add(id)
+		}
+		return true
+	})
+	return allowed
+}
+
+func (d *documentReader) unknownAlgorithm(at string) {
+	var names []string
+	d.catalog.Methods(func(name string) { names = append(names, name) })
+	d.fault(at, FaultUnknownAlgorithm, "no such algorithm; there are "+strings.Join(names, " "))
+}
+
+// preset adds a definition with the defaults of m.
+func (d *documentReader) preset(m *method, base string) *Static {
+	s := &Static{
+		catalog: d.catalog, base: base, form: []byte(base), index: len(d.config.statics),
+		settings: Settings{method: m, values: slices.Clone(m.defaults)},
+	}
+	d.config.statics = append(d.config.statics, s)
+	return s
+}
