@@ -98,6 +98,15 @@ func (f *Flight) Endpoint() *Endpoint { return f.endpoint }
 // Started is when f was sent to its endpoint.
 func (f *Flight) Started() time.Duration { return f.started }
 
+// Queued is the prompt tokens that f still has in its endpoint's queue.
+func (f *Flight) Queued() int64 { return f.tokens }
+
+// Move sends f on to e, which serves in the place of the endpoint it was sent
+// to, with the tokens that were still queued there.
+func (f *Flight) Move(e *Endpoint, now time.Duration) {
+	f.Start(e, Claim{Tokens: f.tokens, Streamed: f.due == 0}, now)
+}
+
 // release takes the queued tokens off the endpoint.
 func (f *Flight) release() {
 	f.endpoint.queued -= f.tokens
