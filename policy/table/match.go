@@ -14,77 +14,79 @@ const maxSiblings = 16
 //
 // With AnyTag a block counts whatever its tag, which bounds the match under
 // the true tag from above. Where more than 16 blocks share a bucket, the walk
-// takes the block as held by all and keeps the bound.
+// takes the block as held by all and so keeps the bound.
 //
-// Cost: one lookup and one AND per word of endpoints for each block, until no
-// candidate is left. No allocation.
+// Cost: one lookup for each block and one AND for each word of endpoints
+// between the first and the last that still match, until none does. No
+// allocation.
 func (t *Table) Match(dst []uint32, c Chain, candidates []uint64) {
-	var space [MaxEndpoints / 64]uint64
-	alive := space[:min(t.words, len(candidates))]
-	copy(alive, candidates)
-	depth := uint32(0)
+	w := walker{dst: dst}
+	w.last = copy(w.alive[:t.words], candidates)
 	for i := range min(len(c.Hashes), len(c.Ends)) {
-		var left uint64
 		if c.AnyTag {
-			left = t.stepAny(dst, alive, c.Hashes[i], depth)
+			t.stepAny(&w, c.Hashes[i])
 		} else {
-			left = t.step(dst, alive, key{hash: c.Hashes[i], tag: c.Tag}, depth)
+			w.step(t.row(t.find(key{hash: c.Hashes[i], tag: c.Tag})))
 		}
-		if left == 0 {
+		if w.first == w.last {
 			return
 		}
-		depth = c.Ends[i]
+		w.depth = c.Ends[i]
 	}
-	for w, set := range alive {
-		settle(dst, w, set, depth)
+	for i := w.first; i < w.last; i++ {
+		w.settle(i, w.alive[i])
 	}
 }
 
-// step keeps in alive the holders of a block. The others end at depth. It
-// returns a word that is 0 if nobody is left.
-func (t *Table) step(dst []uint32, alive []uint64, k key, depth uint32) (left uint64) {
-	row := t.row(t.find(k))
-	for w, a := range alive {
-		held := a & row[w]
-		if held != a {
-			settle(dst, w, a&^held, depth)
-			alive[w] = held
+// walker is a match walk: who still matches, and how far all of them do.
+type walker struct {
+	dst         []uint32
+	alive       [MaxEndpoints / 64]uint64
+	first, last int // alive is 0 outside alive[first:last]; equal when nobody is left
+	depth       uint32
+}
+
+// step goes on with the holders of the next block. The others end here.
+func (w *walker) step(holders []uint64) {
+	alive := w.alive[w.first:w.last]
+	holders = holders[w.first:w.last]
+	for i, a := range alive {
+		if ended := a &^ holders[i]; ended != 0 {
+			w.settle(w.first+i, ended)
+			alive[i] = a &^ ended
 		}
-		left |= held
 	}
-	return left
+	for w.first < w.last && w.alive[w.first] == 0 {
+		w.first++
+	}
+	for w.first < w.last && w.alive[w.last-1] == 0 {
+		w.last--
+	}
 }
 
-// stepAny is step for a block under any tag.
-func (t *Table) stepAny(dst []uint32, alive []uint64, hash uint64, depth uint32) (left uint64) {
-	var space [MaxEndpoints / 64]uint64
-	union := space[:len(alive)]
-	s, n := *t.hashBucket(hash), 0
-	for ; s != 0 && n < maxSiblings; s, n = t.slots[s].older, n+1 {
+// settle sets the depth of the endpoints in word i.
+func (w *walker) settle(i int, set uint64) {
+	for ; set != 0; set &= set - 1 {
+		if e := i<<6 + bits.TrailingZeros64(set); e < len(w.dst) {
+			w.dst[e] = w.depth
+		}
+	}
+}
+
+// stepAny goes on with the holders of the next block under any tag.
+func (t *Table) stepAny(w *walker, hash uint64) {
+	var union [MaxEndpoints / 64]uint64
+	s := *t.hashBucket(hash)
+	for n := 0; s != 0; s, n = t.slots[s].older, n+1 {
+		if n == maxSiblings {
+			return
+		}
 		if t.slots[s].hash != hash {
 			continue
 		}
-		for w, held := range t.row(s)[:len(union)] {
-			union[w] |= held
+		for i, held := range t.row(s) {
+			union[i] |= held
 		}
 	}
-	for w, a := range alive {
-		held := a
-		if s == 0 {
-			held = a & union[w]
-		}
-		settle(dst, w, a&^held, depth)
-		alive[w] = held
-		left |= held
-	}
-	return left
-}
-
-// settle sets the depth of the endpoints in word w of a set.
-func settle(dst []uint32, w int, set uint64, depth uint32) {
-	for ; set != 0; set &= set - 1 {
-		if e := w<<6 + bits.TrailingZeros64(set); e < len(dst) {
-			dst[e] = depth
-		}
-	}
+	w.step(union[:t.words])
 }
