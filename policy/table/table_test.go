@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -289,5 +290,36 @@ func TestNewRefusesSizesOutOfRange(t *testing.T) {
 				t.Errorf("New(%+v) = %v, want %v", test.config, err, test.want)
 			}
 		})
+	}
+}
+
+func TestSizedFitsAndFills(t *testing.T) {
+	for _, endpoints := range []int{1, 64, 256, MaxEndpoints} {
+		for _, bytes := range []int{100 << 10, 1 << 20, 3 << 20, 16 << 20} {
+			c := Sized(bytes, endpoints)
+			bigger := Config{endpoints, c.Slots + 1, 2 * (c.Slots + 1)}
+			if c.Endpoints != endpoints || c.Nodes != 2*c.Slots || c.Bytes() > bytes || bigger.Bytes() <= bytes {
+				t.Errorf("Sized(%d, %d) = %+v with %d bytes", bytes, endpoints, c, c.Bytes())
+			}
+		}
+	}
+	if got, want := Sized(0, 16), (Config{16, 1, 2}); got != want {
+		t.Errorf("Sized(0, 16) = %+v, want the smallest, %+v", got, want)
+	}
+}
+
+// The estimate that Sized relies on is what New allocates.
+func TestBytesIsWhatNewAllocates(t *testing.T) {
+	for _, c := range []Config{{}, {Endpoints: 1024, Slots: 5000, Nodes: 9000}} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := New(c); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		got, want := float64(after.TotalAlloc-before.TotalAlloc), float64(c.Bytes())
+		if got < want || got > 1.05*want {
+			t.Errorf("New(%+v) allocates %.0f bytes, want %.0f or up to 5 %% more", c, got, want)
+		}
 	}
 }
