@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/kvsteer/kvsteer/policy"
+	"github.com/kvsteer/kvsteer/policy/prefix"
+)
+
+// config is one filter's configuration. README.md has the table of its fields.
+type config struct {
+	pools    []poolConfig
+	mode     mode
+	percent  int // of conversations that are steered
+	body     bodyMode
+	wait     waitConfig
+	prompt   promptConfig
+	table    tableConfig
+	gateways int
+	seed     uint64 // of block hashes; 0: one per process
+	readers  int    // bodies read at once
+	receipt  bool   // answers carry x-kvsteer-decision
+}
+
+// mode tells whether a choice takes effect.
+type mode uint8
+
+const (
+	steer   mode = iota
+	observe      // all but the destination header
+)
+
+// bodyMode tells whether headers may wait for the body.
+type bodyMode uint8
+
+const (
+	bodyAuto bodyMode = iota // until it is found that Envoy doesn't show it
+	bodyOn
+	bodyOff
+)
+
+// waitConfig bounds how long headers wait for the body.
+type waitConfig struct {
+	bytes  int
+	time   time.Duration
+	silent int // ticks without a byte
+}
+
+type promptConfig struct {
+	maxBytes int
+	billing  bool // Claude Code's billing line counts as prompt
+	paths    []pathShape
+}
+
+// pathShape maps a path end to the shape of its bodies.
+type pathShape struct {
+	end   string
+	shape prefix.Shape
+}
+
+type tableConfig struct {
+	bytes     int
+	endpoints int
+}
+
+type poolConfig struct {
+	cluster   string
+	algorithm string
+	kvTokens  int // KV cache of an endpoint that states none; 0 = unknown
+	endpoints []endpointConfig
+}
+
+type endpointConfig struct {
+	address  string // as Envoy names the host
+	capacity float64
+	kvTokens int
+	rate     float64 // prefill tokens/s; 0 = learnt
+	zone     string
+}
+
+func defaultConfig() config {
+	return config{
+		percent:  100,
+		wait:     waitConfig{bytes: 256 << 10, time: 500 * time.Millisecond, silent: 2},
+		prompt:   promptConfig{maxBytes: 1 << 20},
+		table:    tableConfig{bytes: 3 << 20, endpoints: 256},
+		gateways: 1,
+		readers:  256,
+	}
+}
+
+// parseConfig reads a configuration. The result is usable only without faults.
+func parseConfig(text []byte) (config, []fault) {
+	c := defaultConfig()
+	d := &decoder{}
+	if !gjson.ValidBytes(text) {
+		d.fault("", "the configuration is not valid JSON")
+		return c, d.faults
+	}
+	root := gjson.ParseBytes(text)
+	waitMillis := int(c.wait.time / time.Millisecond)
+	seed := 0
+	d.object(root, "", fields{
+		"pools":           func(v gjson.Result, at string) { d.list(v, at, d.pool(&c)) },
+		"mode":            choice(d, &c.mode, "steer", "observe"),
+		"percent":         d.integer(&c.percent, 0, 100),
+		"body":            choice(d, &c.body, "auto", "on", "off"),
+		"gateways":        d.integer(&c.gateways, 1, 1000),
+		"hash_seed":       d.integer(&seed, 1, 1<<53),
+		"readers":         d.integer(&c.readers, 1, 4096),
+		"decision_header": d.boolean(&c.receipt),
+		"wait": func(v gjson.Result, at string) {
+			d.object(v, at, fields{
+				"bytes":        d.integer(&c.wait.bytes, 1, 16<<20),
+				"milliseconds": d.integer(&waitMillis, 1, 60_000),
+				"silent_ticks": d.integer(&c.wait.silent, 1, 1000),
+			})
+		},
+		"prompt": func(v gjson.Result, at string) {
+			d.object(v, at, fields{
+				"max_bytes":    d.integer(&c.prompt.maxBytes, 4<<10, 16<<20),
+				"billing_line": d.boolean(&c.prompt.billing),
+				"paths":        d.paths(&c.prompt),
+			})
+		},
+		"table": func(v gjson.Result, at string) {
+			d.object(v, at, fields{
+				"bytes":     d.integer(&c.table.bytes, 64<<10, 256<<20),
+				"endpoints": d.integer(&c.table.endpoints, 1, 1024),
+			})
+		},
+	})
+	d.require(root, "", "pools")
+	c.wait.time = time.Duration(waitMillis) * time.Millisecond
+	c.seed = uint64(seed)
+	d.whole(&c)
+	return c, d.faults
+}
+
+// whole checks what concerns more than one field.
+func (d *decoder) whole(c *config) {
+	clusters := map[string]int{}
+	total := 0
+	for i, p := range c.pools {
+		at := "/pools/" + strconv.Itoa(i)
+		if j, ok := clusters[p.cluster]; ok && p.cluster != "" {
+			d.fault(at+"/cluster", "is the cluster of /pools/"+strconv.Itoa(j)+" too")
+		}
+		clusters[p.cluster] = i
+		total += len(p.endpoints)
+	}
+	if total > c.table.endpoints {
+		d.fault("/table/endpoints", "is less than the "+strconv.Itoa(total)+" endpoints of all pools")
+	}
+	if c.gateways > 1 && c.seed == 0 {
+		d.fault("/hash_seed", "is required with several gateways")
+	}
+}
+
+// pool decodes one pool and appends it.
+func (d *decoder) pool(c *config) func(gjson.Result, string) {
+	return func(v gjson.Result, at string) {
+		var p poolConfig
+		d.object(v, at, fields{
+			"cluster":   d.text(&p.cluster),
+			"algorithm": d.algorithm(&p.algorithm),
+			"kv_tokens": d.integer(&p.kvTokens, 1, 1<<40),
+			"endpoints": func(v gjson.Result, at string) { d.list(v, at, d.endpoint(&p)) },
+		})
+		d.require(v, at, "cluster", "endpoints")
+		for i := range p.endpoints {
+			p.endpoints[i].kvTokens = cmp.Or(p.endpoints[i].kvTokens, p.kvTokens)
+		}
+		c.pools = append(c.pools, p)
+	}
+}
+
+// endpoint decodes "ip:port" or an object and appends it.
+func (d *decoder) endpoint(p *poolConfig) func(gjson.Result, string) {
+	return func(v gjson.Result, at string) {
+		e := endpointConfig{capacity: 1}
+		if v.Type == gjson.String {
+			d.address(&e.address)(v, at)
+		} else {
+			d.object(v, at, fields{
+				"address":                   d.address(&e.address),
+				"capacity":                  d.number(&e.capacity, 0.001, 1e6),
+				"kv_tokens":                 d.integer(&e.kvTokens, 1, 1<<40),
+				"prefill_tokens_per_second": d.number(&e.rate, 1, 1e7),
+				"zone":                      d.text(&e.zone),
+			})
+			d.require(v, at, "address")
+		}
+		for _, other := range p.endpoints {
+			if e.address != "" && other.address == e.address {
+				d.fault(at, "is listed twice")
+			}
+		}
+		p.endpoints = append(p.endpoints, e)
+	}
+}
+
+// internalPrefix starts the names of hosts behind Istio's ambient tunnel.
+const internalPrefix = "envoy://connect_originate/"
+
+// address decodes a host's name as override_host knows it: ip:port, [v6]:port,
+// or an address behind Istio's ambient tunnel.
+func (d *decoder) address(dst *string) func(gjson.Result, string) {
+	return func(v gjson.Result, at string) {
+		a, err := netip.ParseAddrPort(strings.TrimPrefix(v.Str, internalPrefix))
+		if v.Type != gjson.String || err != nil || a.Port() == 0 {
+			d.fault(at, "must be an address such as 10.0.0.5:8000 or [2001:db8::5]:8000")
+			return
+		}
+		*dst = v.Str
+	}
+}
+
+func (d *decoder) algorithm(dst *string) func(gjson.Result, string) {
+	return func(v gjson.Result, at string) {
+		if _, ok := policy.Lookup(v.Str); v.Type != gjson.String || !ok {
+			d.fault(at, "is no known algorithm")
+			return
+		}
+		*dst = v.Str
+	}
+}
+
+// paths decodes the map from path ends to shapes.
+func (d *decoder) paths(p *promptConfig) func(gjson.Result, string) {
+	return func(v gjson.Result, at string) {
+		if !v.IsObject() {
+			d.fault(at, "must be an object")
+			return
+		}
+		v.ForEach(func(key, value gjson.Result) bool {
+			below := at + "/" + escapePointer(key.Str)
+			shape, ok := prefix.ParseShape(value.Str)
+			if !ok || value.Type != gjson.String {
+				d.fault(below, "is no known shape")
+			}
+			if !strings.HasPrefix(key.Str, "/") {
+				d.fault(below, "a path end starts with /")
+			}
+			p.paths = append(p.paths, pathShape{key.Str, shape})
+			return true
+		})
+	}
+}

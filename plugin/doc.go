@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command plugin is kvsteer's wasm module: the thin layer between Envoy and
+// package policy. Built with GOOS=wasip1 -buildmode=c-shared it is what Envoy
+// loads; built natively it is what the tests drive.
+//
+//	exports_wasip1.go   proxy-wasm ABI 0.2.1 entry points → contexts
+//	host.go             what the logic sees of Envoy; host_wasip1.go, host_sdk.go implement it
+//	vm.go               one VM: roots by id, pools, tables that outlive a configuration
+//	config.go           configuration text → settings, all faults at once
+//	filter.go           root context of the HTTP filter: ticks, waiting streams
+//	stream.go           one request: classify → scan → pick → learn
+//	metrics.go          counters, flushed from the tick
+//
+// A VM is single-threaded. Nothing here starts a goroutine, a timer or a
+// channel operation: Envoy before 1.39 kills a VM that does (golang/go#78513).
+package main
+
+// main is never called: a c-shared module is a reactor, started through
+// _initialize.
+func main() {}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
+)
+
+// driver calls the entry points as Envoy does, of the contexts natively or of
+// the built module under wazero, over one fakeHost.
+type driver struct {
+	t    *testing.T
+	host *fakeHost
+	vm   guest
+	next uint32
+}
+
+// guest is the code under test behind its entry points.
+type guest interface {
+	start(id uint32) bool // vm start, root context id, configure
+	create(id, root uint32)
+	requestHeaders(id uint32, n int, end bool) types.Action
+	requestBody(id uint32, size int, end bool) types.Action
+	requestTrailers(id uint32) types.Action
+	responseHeaders(id uint32, n int, end bool) types.Action
+	responseBody(id uint32, size int, end bool) types.Action
+	finish(id uint32) // done, log, delete
+	tick(root uint32)
+}
+
+const root = 1
+
+// drive runs a test twice: over the contexts and over the built module.
+func drive(t *testing.T, config string, f func(t *testing.T, d *driver)) {
+	t.Run("contexts", func(t *testing.T) {
+		h := newFakeHost(config)
+		f(t, start(t, h, newNative(h)))
+	})
+	t.Run("module", func(t *testing.T) {
+		h := newFakeHost(config)
+		f(t, start(t, h, newModule(t, h)))
+	})
+}
+
+func start(t *testing.T, h *fakeHost, g guest) *driver {
+	t.Helper()
+	d := &driver{t: t, host: h, vm: g, next: root}
+	h.context = root
+	if !g.start(root) {
+		t.Fatalf("the configuration was refused: %q", h.logs)
+	}
+	h.crossings()
+	return d
+}
+
+// stream opens a stream with these request headers.
+func (d *driver) stream(lines [][2]string, end bool) (id uint32, action types.Action) {
+	d.next++
+	id = d.next
+	d.vm.create(id, root)
+	d.host.context = id
+	d.host.stream().request = lines
+	return id, d.vm.requestHeaders(id, len(lines), end)
+}
+
+// body sends one chunk of a request body.
+func (d *driver) body(id uint32, chunk string, end bool) types.Action {
+	d.host.context = id
+	d.host.stream().chunk = []byte(chunk)
+	return d.vm.requestBody(id, len(chunk), end)
+}
+
+// answer sends response headers from the endpoint and one body chunk.
+func (d *driver) answer(id uint32, from, chunk string) {
+	d.host.context = id
+	s := d.host.stream()
+	if from != "" {
+		s.attributes["upstream\x00address"] = from
+	}
+	s.response = [][2]string{{":status", "200"}, {"content-type", "application/json"}}
+	d.vm.responseHeaders(id, len(s.response), false)
+	s.chunk = []byte(chunk)
+	d.vm.responseBody(id, len(chunk), true)
+}
+
+// finish ends a stream.
+func (d *driver) finish(id uint32) {
+	d.host.context = id
+	d.vm.finish(id)
+	delete(d.host.streams, id)
+}
+
+// tick lets time pass and ticks the root context.
+func (d *driver) tick(after time.Duration) {
+	d.host.clock += after
+	d.host.context = root
+	d.vm.tick(root)
+}
+
+// destination returns the value of the destination header of a stream.
+func (d *driver) destination(id uint32) string { return d.header(id, destinationHeader) }
+
+func (d *driver) header(id uint32, name string) string {
+	for _, l := range d.host.streams[id].request {
+		if l[0] == name {
+			return l[1]
+		}
+	}
+	return ""
+}
+
+// chat sends a whole chat body as one request and returns where it went.
+func (d *driver) chat(body string) string {
+	d.t.Helper()
+	id, action := d.stream(chatHeaders(len(body)), false)
+	if action != requestPaused {
+		d.t.Fatalf("headers of a chat: action %d, want %d", action, requestPaused)
+	}
+	if action = d.body(id, body, true); action != types.ActionContinue {
+		d.t.Fatalf("end of a chat: action %d, want %d", action, types.ActionContinue)
+	}
+	to := d.destination(id)
+	d.answer(id, first(to), `{"usage":{}}`)
+	d.finish(id)
+	return to
+}
+
+func first(list string) string {
+	for i := range list {
+		if list[i] == ',' {
+			return list[:i]
+		}
+	}
+	return list
+}
+
+// native is the contexts behind the guest interface.
+type native struct {
+	vm      *vm
+	roots   map[uint32]types.PluginContext
+	streams map[uint32]types.HttpContext
+}
+
+func newNative(h host) *native {
+	return &native{newVM(h), map[uint32]types.PluginContext{}, map[uint32]types.HttpContext{}}
+}
+
+func (n *native) start(id uint32) bool {
+	n.vm.OnVMStart(0)
+	n.roots[id] = n.vm.NewPluginContext(id)
+	return bool(n.roots[id].OnPluginStart(0))
+}
+
+func (n *native) create(id, root uint32) { n.streams[id] = n.roots[root].NewHttpContext(id) }
+
+func (n *native) requestHeaders(id uint32, k int, end bool) types.Action {
+	return n.streams[id].OnHttpRequestHeaders(k, end)
+}
+
+func (n *native) requestBody(id uint32, size int, end bool) types.Action {
+	return n.streams[id].OnHttpRequestBody(size, end)
+}
+
+func (n *native) requestTrailers(id uint32) types.Action {
+	return n.streams[id].OnHttpRequestTrailers(0)
+}
+
+func (n *native) responseHeaders(id uint32, k int, end bool) types.Action {
+	return n.streams[id].OnHttpResponseHeaders(k, end)
+}
+
+func (n *native) responseBody(id uint32, size int, end bool) types.Action {
+	return n.streams[id].OnHttpResponseBody(size, end)
+}
+
+func (n *native) finish(id uint32) {
+	n.streams[id].OnHttpStreamDone()
+	n.streams[id].(*stream).release()
+	delete(n.streams, id)
+}
+
+func (n *native) tick(root uint32) { n.roots[root].OnTick() }

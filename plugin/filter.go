@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"time"
+
+	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
+
+	"github.com/kvsteer/kvsteer/policy"
+	"github.com/kvsteer/kvsteer/policy/prefix"
+)
+
+// filter is the root context of the HTTP filter: one configuration, its pools
+// and its waiting streams.
+type filter struct {
+	types.DefaultPluginContext
+	*vm
+	id      uint32
+	config  config
+	shapes  shapes
+	prompt  prefix.Config
+	pools   []*pool
+	waiting []*stream // streams whose headers wait; each knows its place
+	spare   []*stream // streams that have ended
+	text    []byte    // scratch for header values
+}
+
+// tickPeriod bounds how late a silent client is noticed, a counter is seen and
+// the coarse clock runs.
+const tickPeriod = 50 * time.Millisecond
+
+// OnPluginStart reads the configuration, takes the pools and warms up. With a
+// faulty configuration it fails and Envoy keeps the one before.
+func (f *filter) OnPluginStart(int) types.OnPluginStartStatus {
+	c, faults := parseConfig(f.body(pluginConfig, 0, wholeBuffer))
+	if len(faults) == 0 {
+		pools, err := f.acquire(&c)
+		if err != nil {
+			faults = append(faults, fault{"/table", err.Error()})
+		}
+		f.pools = pools
+	}
+	for _, fault := range faults {
+		f.log(logError, "kvsteer: configuration: "+fault.String())
+	}
+	if len(faults) > 0 {
+		return types.OnPluginStartStatusFailed
+	}
+	f.config = c
+	f.shapes.configured = c.prompt.paths
+	f.prompt = prefix.Config{Seed: c.seed, MaxBytes: c.prompt.maxBytes, KeepBilling: c.prompt.billing}
+	f.readers.limit = c.readers
+	f.plantSeed()
+	f.metrics.define(f.host)
+	f.warmUp()
+	f.tickPeriod(tickPeriod)
+	return types.OnPluginStartStatusOK
+}
+
+// OnPluginDone gives the pools back.
+func (f *filter) OnPluginDone() bool {
+	f.drop(f.pools)
+	f.pools = nil
+	return true
+}
+
+// NewHttpContext returns a stream for one request.
+func (f *filter) NewHttpContext(id uint32) types.HttpContext {
+	if f.prompt.Seed == 0 {
+		f.prompt.Seed = f.readSeed()
+	}
+	if n := len(f.spare); n > 0 {
+		s := f.spare[n-1]
+		f.spare = f.spare[:n-1]
+		s.id = id
+		return s
+	}
+	return &stream{filter: f, id: id}
+}
+
+// OnTick ends waits that are over and writes what has gathered since the last
+// tick.
+func (f *filter) OnTick() {
+	now := f.time()
+	f.endWaits(now)
+	for _, p := range f.pools {
+		p.View().Tick(now)
+	}
+	f.shareProbe()
+	f.metrics.flush(f.host)
+}
+
+// endWaits releases the streams that have waited long enough. Their order
+// changes while they leave, so it runs backwards.
+func (f *filter) endWaits(now time.Duration) {
+	for i := len(f.waiting) - 1; i >= 0; i-- {
+		s := f.waiting[i]
+		s.silent++
+		switch {
+		case now-s.began >= f.config.wait.time:
+			s.endWait(decidedTime)
+		case s.silent > f.config.wait.silent:
+			s.endWait(decidedSilent)
+		}
+	}
+	f.setContext(f.id)
+}
+
+// shareProbe tells the other VMs that the flag is missing, or hears of it.
+func (f *filter) shareProbe() {
+	if f.probe.present || f.config.body != bodyAuto {
+		return
+	}
+	if f.probe.strikes >= strikesMissing {
+		f.setSharedData(probeKey, []byte{1}, 0)
+	} else if _, _, ok := f.sharedData(probeKey); ok {
+		f.probe.missing(f.clock)
+	}
+}
+
+// poolOf returns the pool of the stream's route: the only one, or the one of
+// the route's cluster; nil for another cluster.
+func (f *filter) poolOf() *pool {
+	if len(f.pools) == 1 {
+		return f.pools[0]
+	}
+	cluster, _ := f.property("xds\x00cluster_name")
+	for _, p := range f.pools {
+		if p.cluster == string(cluster) {
+			return p
+		}
+	}
+	return nil
+}
+
+// steers reports whether the request's conversation is among those whose
+// choice takes effect. A conversation whose key is not known goes by its first
+// block.
+func (c *config) steers(r *policy.Request) bool {
+	if c.mode == observe {
+		return false
+	}
+	key := r.Key
+	if !r.KeyKnown && len(r.Hashes) > 0 {
+		key = r.Hashes[0]
+	}
+	return int(key>>32%100) < c.percent
+}
+
+// destination is the value of the destination header, valid until the next
+// call.
+func (f *filter) destination(d *policy.Decision) []byte {
+	f.text = f.text[:0]
+	for i, e := range d.Endpoints[:d.N] {
+		if i > 0 {
+			f.text = append(f.text, ',')
+		}
+		f.text = append(f.text, e.ID...)
+	}
+	return f.text
+}

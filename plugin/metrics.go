@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import "github.com/kvsteer/kvsteer/policy/prefix"
+
+// counter is one of the module's counters. Envoy shows it as
+// kvsteer_<name>; README.md says what each means.
+type counter uint8
+
+const (
+	requests      counter = iota // streams with an inference request
+	steers                       // destination header set
+	observed                     // chosen, but not set: observe mode or not in the percentage
+	decidedEarly                 // the first choice was final before the body's end
+	decidedWhole                 // the body had ended
+	decidedBytes                 // the wait was over: bytes
+	decidedTime                  // … time
+	decidedSilent                // … ticks without a byte
+	decidedHeader                // the body was not waited for
+	learned                      // placements taken from a request
+	forged                       // client copies of the destination header that had no effect
+	lateBodies                   // bodies that came only after their headers' release by a tick
+	promptBytes                  // canonical bytes of chosen requests
+	matchedBytes                 // … believed to be cached at the choice
+	flightsStarted
+	flightsEnded
+	movedOn  // answered by another endpoint than the first choice
+	failures // connect failures, resets, 5xx of chosen endpoints
+	panics   // recovered in an entry point
+	plainCounters
+)
+
+var counterNames = [plainCounters]string{
+	requests:       "requests",
+	steers:         "steered",
+	observed:       "observed",
+	decidedEarly:   "decided_early",
+	decidedWhole:   "decided_whole_body",
+	decidedBytes:   "decided_wait_bytes",
+	decidedTime:    "decided_wait_time",
+	decidedSilent:  "decided_wait_silent",
+	decidedHeader:  "decided_headers_only",
+	learned:        "placements_learned",
+	forged:         "forged_destination",
+	lateBodies:     "bodies_after_release",
+	promptBytes:    "prompt_bytes",
+	matchedBytes:   "matched_bytes",
+	flightsStarted: "flights_started",
+	flightsEnded:   "flights_ended",
+	movedOn:        "served_by_other",
+	failures:       "endpoint_failures",
+	panics:         "panics",
+}
+
+// metrics are the counters of one VM. They are summed here and written to
+// Envoy from the tick, since each write is a host call. Their number is fixed:
+// Envoy never frees a stat.
+type metrics struct {
+	pending [counterCount]uint64
+	ids     [counterCount]uint32
+	defined bool
+}
+
+const (
+	bypassCounters = plainCounters + counter(reasonCount)
+	counterCount   = int(bypassCounters) + promptReasons
+
+	promptReasons = 16 // room for every prefix.Reason
+)
+
+func (m *metrics) add(c counter, n int) { m.pending[c] += uint64(n) }
+
+func (m *metrics) bypass(r reason) { m.pending[plainCounters+counter(r)]++ }
+
+func (m *metrics) noPrompt(r prefix.Reason) { m.pending[bypassCounters+counter(r)]++ }
+
+// define registers every counter once, so that a dashboard finds them at 0.
+func (m *metrics) define(h host) {
+	if m.defined {
+		return
+	}
+	m.defined = true
+	for i := range m.ids {
+		m.ids[i], _ = h.defineMetric(counterMetric, "kvsteer_"+metricName(i))
+	}
+}
+
+func metricName(i int) string {
+	switch {
+	case i < int(plainCounters):
+		return counterNames[i]
+	case i < int(bypassCounters):
+		return "bypass_" + reason(i-int(plainCounters)).String()
+	default:
+		return "no_prompt_" + prefix.Reason(i-int(bypassCounters)).String()
+	}
+}
+
+// flush writes what has changed.
+func (m *metrics) flush(h host) {
+	if !m.defined {
+		return
+	}
+	for i, n := range m.pending {
+		if n > 0 {
+			h.addMetric(m.ids[i], int64(n))
+			m.pending[i] = 0
+		}
+	}
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"github.com/kvsteer/kvsteer/policy"
+	"github.com/kvsteer/kvsteer/policy/load"
+	"github.com/kvsteer/kvsteer/policy/table"
+)
+
+// pool is one cluster's policy.Pool, kept in the VM for as long as a filter
+// uses it.
+type pool struct {
+	*policy.Pool
+	cluster string
+	prompt  promptKey
+	users   int // filters that hold it
+}
+
+// promptKey is what block hashes depend on: a pool whose key changes starts
+// anew, for what it knows is of no use.
+type promptKey struct {
+	seed      uint64
+	maxBytes  int
+	billing   bool
+	algorithm string
+}
+
+// acquire returns the pools of a configuration. One that the VM has already
+// under the same name and prompt settings is kept with all it has learnt, and
+// gets the configured endpoints.
+func (v *vm) acquire(c *config) ([]*pool, error) {
+	if err := v.ensureTable(c.table); err != nil {
+		return nil, err
+	}
+	out := make([]*pool, 0, len(c.pools))
+	for i := range c.pools {
+		pc := &c.pools[i]
+		key := promptKey{c.seed, c.prompt.maxBytes, c.prompt.billing, pc.algorithm}
+		p := v.pools[pc.cluster]
+		if p == nil || p.prompt != key {
+			p = v.newPool(c, pc, key)
+		}
+		p.users++
+		p.SetEndpoints(specs(pc))
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// newPool makes a pool and puts it in the place of one of the same cluster,
+// whose filters keep it until they are gone.
+func (v *vm) newPool(c *config, pc *poolConfig, key promptKey) *pool {
+	definition, ok := policy.Lookup(pc.algorithm)
+	if !ok {
+		definition = policy.Definitions()[0]
+	}
+	p := &pool{cluster: pc.cluster, prompt: key}
+	p.Pool = policy.NewPool(policy.Settings{Gateways: max(c.gateways, severalWorkers)}, definition, v.table)
+	v.pools[pc.cluster] = p
+	return p
+}
+
+// severalWorkers is the least number of gateways a pool counts: worker threads
+// share nothing, so each of them is a gateway of its own.
+const severalWorkers = 2
+
+// drop gives pools back; one that no filter holds leaves table and VM.
+func (v *vm) drop(pools []*pool) {
+	for _, p := range pools {
+		if p.users--; p.users > 0 {
+			continue
+		}
+		p.SetEndpoints(nil)
+		if v.pools[p.cluster] == p {
+			delete(v.pools, p.cluster)
+		}
+	}
+}
+
+// ensureTable makes the placement table at the first configuration. Another
+// size means another table, and pools that start anew.
+func (v *vm) ensureTable(c tableConfig) error {
+	if v.table != nil && v.sizes == c {
+		return nil
+	}
+	t, err := table.New(table.Sized(c.bytes, c.endpoints))
+	if err != nil {
+		return err
+	}
+	v.table, v.sizes = t, c
+	clear(v.pools)
+	return nil
+}
+
+// specs are the configured endpoints in the terms of package load.
+func specs(pc *poolConfig) []load.Spec {
+	out := make([]load.Spec, len(pc.endpoints))
+	for i, e := range pc.endpoints {
+		out[i] = load.Spec{
+			ID:       e.address,
+			Capacity: uint64(e.kvTokens) * bytesPerToken,
+			Weight:   e.capacity,
+			Rate:     e.rate,
+			Healthy:  true,
+		}
+	}
+	return out
+}
+
+// bytesPerToken turns a configured KV capacity into canonical bytes before any
+// answer has told the ratio.
+const bytesPerToken = 4

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"time"
+
+	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
+
+	"github.com/kvsteer/kvsteer/policy/table"
+)
+
+// vm is one wasm VM, that is one worker thread of Envoy (or a canary that
+// only configures). It owns what outlives a configuration: the placement
+// table, the pools by cluster name, the readers, the counters.
+//
+// A configuration change creates a second filter in the same VM and deletes
+// the first one later, so several filters live at once and may share pools.
+type vm struct {
+	types.DefaultVMContext
+	host
+	metrics metrics
+	epoch   time.Duration // wall clock at the start
+	clock   time.Duration // time since then, as of the last look
+	table   *table.Table
+	sizes   tableConfig // of the table
+	pools   map[string]*pool
+	readers readers
+	probe   probe
+}
+
+func newVM(h host) *vm { return &vm{host: h, pools: map[string]*pool{}} }
+
+// OnVMStart starts the clock.
+func (v *vm) OnVMStart(int) types.OnVMStartStatus {
+	v.epoch = v.host.now()
+	return types.OnVMStartStatusOK
+}
+
+// NewPluginContext makes a root context; what it is to be, its configuration
+// tells.
+func (v *vm) NewPluginContext(id uint32) types.PluginContext {
+	return &filter{vm: v, id: id}
+}
+
+// time looks at the clock: the time since the VM's start, which never runs
+// backwards. It is a host call; v.clock is the time of the last look, at most
+// a tick old.
+func (v *vm) time() time.Duration {
+	v.clock = max(v.clock, v.host.now()-v.epoch)
+	return v.clock
+}
+
+// seedKey names the seed of block hashes in shared data.
+const seedKey = "kvsteer/seed"
+
+// plantSeed writes the seed of block hashes unless there is one. Every VM does
+// so while it is configured; of several writers the last one wins, and all are
+// done before the first request.
+func (v *vm) plantSeed() {
+	if _, _, ok := v.sharedData(seedKey); !ok {
+		v.setSharedData(seedKey, binary.LittleEndian.AppendUint64(nil, rand.Uint64()|1), 0)
+	}
+}
+
+// readSeed returns the seed of block hashes: one per process and random, so
+// that no client can know which prompts collide. Not 0.
+func (v *vm) readSeed() uint64 {
+	if b, _, ok := v.sharedData(seedKey); ok && len(b) == 8 {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return rand.Uint64() | 1
+}
+
+// panicked notes a panic that an entry point survived.
+func (v *vm) panicked(p any) {
+	v.metrics.add(panics, 1)
+	text := "panic"
+	switch p := p.(type) {
+	case error:
+		text += ": " + p.Error()
+	case string:
+		text += ": " + p
+	}
+	v.log(logError, "kvsteer: "+text)
+}
