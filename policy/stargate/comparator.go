@@ -16,9 +16,9 @@ const (
 	comparatorCount
 )
 
-var comparatorNames = [comparatorCount]string{
+var comparatorNames = [comparatorCount + 1]string{
 	"ttft", "queue-time", "input-work-seconds", "utilization", "num-requests-queued",
 }
 
 // String returns the name in configurations and expressions.
-func (c Comparator) String() string { return comparatorNames[min(c, comparatorCount-1)] }
+func (c Comparator) String() string { return comparatorNames[min(c, comparatorCount)] }

@@ -145,7 +145,7 @@ func sampleCountOf() expr.Parameter {
 // comparatorOf has no effect on a sample of one.
 func comparatorOf(sample string) expr.Parameter {
 	return expr.Parameter{
-		Name: comparator, Type: expr.Enum, Members: comparatorNames[:], Default: expr.MemberValue(int(TTFT)),
+		Name: comparator, Type: expr.Enum, Members: comparatorNames[:comparatorCount], Default: expr.MemberValue(int(TTFT)),
 		Inert: expr.InertWhile(sample, 1),
 	}
 }

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sim
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/kvsteer/kvsteer/policy/load"
+)
+
+// View says what gateways learn of engines at each refresh.
+type View uint8
+
+const (
+	// ExactView shows the exact tokens queued; a gateway adds what it sends
+	// until the next refresh.
+	ExactView View = iota
+	// MetricsView shows what an engine's /metrics page does, the numbers of
+	// waiting and running requests; a gateway follows its own requests to their
+	// ends, as the module does in Envoy.
+	MetricsView
+)
+
+// Change is an engine that is lost (with its cache and what it was asked) or
+// joins.
+type Change struct {
+	At     float64
+	Engine int
+	Down   bool
+}
+
+// Config is one run.
+type Config struct {
+	Trace    Trace
+	Engines  int
+	Gateways int
+	LoadAge  float64 // seconds between refreshes; 0 = refreshed for every pick
+	Model    Model
+	View     View
+	Policy   Maker
+	Options  Options
+	Changes  []Change // by ascending time; an engine that joins is down before
+	Seed     uint64
+}
+
+// ErrConfig is returned by Run for a Config without engines, gateways or policy.
+var ErrConfig = errors.New("sim: engines, gateways and a policy are needed")
+
+// run is the state of one run.
+type run struct {
+	Config
+	engines  []*Engine
+	gateways []*gateway
+	random   *rand.Rand
+	refresh  float64
+	changes  []Change
+	done     []*job
+	now      float64
+}
+
+// gateway is a Gateway with its policy and its own view of the load.
+type gateway struct {
+	Gateway
+	policy Policy
+	view   *load.View
+}
+
+// viewer is a policy that brings its own load view.
+type viewer interface{ View() *load.View }
+
+// watcher is a policy that is told when a request's first token is out.
+type watcher interface{ First(j *job) }
+
+// sender is a policy that starts a request's flight itself.
+type sender interface{ Send(j *job) }
+
+// Run plays the trace.
+func Run(c Config) (Report, error) {
+	if c.Engines < 1 || c.Gateways < 1 || c.Policy.New == nil {
+		return Report{}, ErrConfig
+	}
+	r := &run{Config: c, random: rand.New(rand.NewPCG(c.Seed, 3)), changes: c.Changes}
+	r.build()
+	for i := range c.Trace.Requests {
+		q := &c.Trace.Requests[i]
+		r.advance(q.At)
+		r.send(q, q.At)
+	}
+	r.advance(math.Inf(1))
+	return r.report(), nil
+}
+
+func (r *run) build() {
+	shared := newLRU(0, false)
+	for e := range r.Engines {
+		engine := newEngine(r.Model, e)
+		if r.Policy.Name == infiniteName {
+			engine.cache = shared
+		}
+		r.engines = append(r.engines, engine)
+	}
+	for _, c := range r.changes {
+		if !c.Down {
+			r.engines[c.Engine].down = true
+		}
+	}
+	specs := r.specs()
+	for i := range r.Gateways {
+		g := &gateway{Gateway: Gateway{
+			Index: i, Count: r.Gateways, Model: r.Model, Options: r.Options, fleet: r.engines, metrics: r.View == MetricsView,
+			Loads:  make([]Load, r.Engines),
+			Random: rand.New(rand.NewPCG(r.Seed, uint64(100+i))),
+		}}
+		for e := range g.Loads {
+			g.Loads[e].Down = r.engines[e].down
+		}
+		g.policy = r.Policy.New(&g.Gateway)
+		if v, ok := g.policy.(viewer); ok {
+			g.view = v.View()
+		} else {
+			g.view = &load.View{}
+			g.view.SetEndpoints(specs)
+		}
+		r.gateways = append(r.gateways, g)
+	}
+}
+
+// specs are the engines as endpoints.
+func (r *run) specs() []load.Spec {
+	var out []load.Spec
+	for e := range r.engines {
+		out = append(out, load.Spec{ID: engineName(e), Healthy: true})
+	}
+	return out
+}
+
+// advance plays what happens until t.
+func (r *run) advance(t float64) {
+	for {
+		at, what := r.next()
+		if at > t || math.IsInf(at, 1) {
+			r.now = max(r.now, min(t, at))
+			return
+		}
+		r.now = at
+		what()
+	}
+}
+
+// next is the next thing to happen and its time.
+func (r *run) next() (float64, func()) {
+	at, what := math.Inf(1), func() {}
+	for _, e := range r.engines {
+		if e.active != nil && e.finish < at {
+			at, what = e.finish, func() { r.first(e.complete()) }
+		}
+		if len(e.running) > 0 && e.running[0].end < at {
+			at, what = e.running[0].end, func() { e.retire().flight.End() }
+		}
+	}
+	if len(r.changes) > 0 && r.changes[0].At <= at {
+		at, what = r.changes[0].At, r.change
+	}
+	if r.LoadAge > 0 && r.refresh <= at && !math.IsInf(at, 1) {
+		at, what = r.refresh, r.renew
+	}
+	return at, what
+}
+
+// first notes that a first token is out.
+func (r *run) first(j *job) {
+	r.done = append(r.done, j)
+	j.flight.First(clock(j.first))
+	if w, ok := r.gateways[j.gateway].policy.(watcher); ok {
+		w.First(j)
+	}
+}
+
+// change plays the next loss or join.
+func (r *run) change() {
+	c := r.changes[0]
+	r.changes = r.changes[1:]
+	e := r.engines[c.Engine]
+	orphans := e.waiting
+	if e.active != nil {
+		orphans = append([]*job{e.active}, orphans...)
+	}
+	for _, d := range e.running {
+		d.job.flight.End()
+	}
+	*e = *newEngine(r.Model, c.Engine)
+	e.down = c.Down
+	for _, g := range r.gateways {
+		g.Loads[c.Engine] = Load{Down: c.Down}
+	}
+	for _, j := range orphans {
+		j.flight.End()
+		r.send(j.r, c.At)
+	}
+}
+
+// renew refreshes the load of all gateways.
+func (r *run) renew() {
+	now := r.refresh
+	r.refresh += r.LoadAge
+	for _, g := range r.gateways {
+		r.observe(g, now)
+	}
+}
+
+// observe shows the engines to a gateway.
+func (r *run) observe(g *gateway, now float64) {
+	for i, e := range r.engines {
+		g.Loads[i] = Load{
+			Queue: e.queue(), Requests: float64(e.requests()), Waiting: float64(len(e.waiting)),
+			KVUse: e.kvUse(), Blocks: float64(e.held), Down: e.down,
+		}
+		s := load.Stats{At: clock(now), KVUse: g.Loads[i].KVUse}
+		if r.View == MetricsView {
+			s.Waiting = g.Loads[i].Waiting
+			s.Running = g.Loads[i].Requests - s.Waiting
+		}
+		g.view.Report(g.view.Find(engineName(i)), s)
+	}
+}
+
+// send lets a gateway pick for q.
+func (r *run) send(q *Request, now float64) {
+	which := r.random.IntN(r.Gateways)
+	g := r.gateways[which]
+	if r.LoadAge == 0 {
+		r.observe(g, now)
+	}
+	if r.View == MetricsView {
+		r.follow(g, now)
+	}
+	e, uncached := g.policy.Pick(q, now)
+	j := &job{r: q, gateway: which, engine: e, sent: now}
+	if r.View == MetricsView {
+		r.take(g, j, uncached, now)
+	} else {
+		l := &g.Loads[e]
+		l.Queue += uncached
+		l.Requests++
+		l.Waiting++
+		l.Blocks += float64(blocksOf(q))
+	}
+	r.engines[e].enqueue(j, now)
+}
+
+// take starts the request's flight.
+func (r *run) take(g *gateway, j *job, uncached, now float64) {
+	g.Loads[j.engine].Waiting++
+	if s, ok := g.policy.(sender); ok {
+		s.Send(j)
+		return
+	}
+	e := g.view.Find(engineName(j.engine))
+	j.flight.Start(e, load.Claim{Tokens: int64(uncached), Streamed: true}, clock(now))
+}
+
+// follow brings a gateway's loads up to date from its own view.
+func (r *run) follow(g *gateway, now float64) {
+	for i := range g.Loads {
+		e := g.view.Find(engineName(i))
+		g.Loads[i].Queue = e.Queue(clock(now))
+		g.Loads[i].Requests = e.Running(clock(now))
+	}
+}
+
+// Report is what a run showed.
+type Report struct {
+	Policy           string  `json:"policy"`
+	Trace            string  `json:"trace"`
+	Engines          int     `json:"engines"`
+	Gateways         int     `json:"gateways"`
+	LoadAgeSeconds   float64 `json:"load_age_seconds"`
+	Requests         int     `json:"requests"`
+	MeanFirstToken   float64 `json:"mean_first_token_seconds"`
+	MedianFirstToken float64 `json:"p50_first_token_seconds"`
+	P99FirstToken    float64 `json:"p99_first_token_seconds"`
+	HitRatio         float64 `json:"hit_ratio"`
+	Imbalance        float64 `json:"imbalance"`
+	MovedShare       float64 `json:"moved_share"`
+}
+
+func (r *run) report() Report {
+	out := Report{
+		Policy: r.Policy.Name, Trace: r.Trace.Name, Engines: r.Engines, Gateways: r.Gateways,
+		LoadAgeSeconds: r.LoadAge, Requests: len(r.done),
+	}
+	var waits []float64
+	cached, total := 0.0, 0.0
+	for _, j := range r.done {
+		waits = append(waits, j.first-j.r.At)
+		cached += float64(j.cached)
+		total += float64(j.r.Input)
+	}
+	if len(waits) == 0 {
+		return out
+	}
+	slices.Sort(waits)
+	for _, w := range waits {
+		out.MeanFirstToken += w / float64(len(waits))
+	}
+	out.MedianFirstToken = waits[len(waits)/2]
+	out.P99FirstToken = waits[len(waits)*99/100]
+	out.HitRatio = cached / total
+	most, sum := 0.0, 0.0
+	for _, e := range r.engines {
+		most = max(most, e.computed)
+		sum += e.computed
+	}
+	out.Imbalance = most / sum * float64(r.Engines)
+	out.MovedShare = r.moved()
+	return out
+}
+
+// moved is the share of requests that went to another engine than the one
+// before them in their conversation.
+func (r *run) moved() float64 {
+	slices.SortFunc(r.done, func(a, b *job) int { return byArrival(*a.r, *b.r) })
+	last := map[int]int{}
+	moved, followed := 0, 0
+	for _, j := range r.done {
+		e, ok := last[j.r.Key]
+		last[j.r.Key] = j.engine
+		if !ok {
+			continue
+		}
+		followed++
+		if e != j.engine {
+			moved++
+		}
+	}
+	if followed == 0 {
+		return 0
+	}
+	return float64(moved) / float64(followed)
+}
