@@ -24,10 +24,10 @@ const (
 	causeCount
 )
 
-var causes = [causeCount]string{"idle", "capacity", "replaced", "config_change", "dropped"}
+var causes = [causeCount + 1]string{"idle", "capacity", "replaced", "config_change", "dropped"}
 
 // String returns the name as in metrics.
-func (c Cause) String() string { return causes[min(c, causeCount-1)] }
+func (c Cause) String() string { return causes[min(c, causeCount)] }
 
 // Eviction tells of an entry that left the cache.
 type Eviction struct {

@@ -88,6 +88,8 @@ func (r *Rejection) appendExpected(dst []byte) []byte {
 		return append(append(dst, "at most "...), r.partner...)
 	case r.Reason == FloorAboveCeil:
 		return append(append(dst, "at least "...), r.partner...)
+	case r.Reason == OutOfRange && p.Type == String:
+		return append(appendUint(append(dst, "at most "...), uint64(p.Static.Max)), " bytes"...)
 	case r.Reason == OutOfRange:
 		return appendRange(dst, p.Request)
 	case r.Reason == NotInSet:

@@ -29,7 +29,7 @@ const (
 	codeCount
 )
 
-var codes = [codeCount]struct {
+var codes = [codeCount + 1]struct {
 	name   string
 	status int
 }{
@@ -51,10 +51,10 @@ var codes = [codeCount]struct {
 }
 
 // String returns the name on the wire, "" for 0.
-func (c Code) String() string { return codes[min(c, codeCount-1)].name }
+func (c Code) String() string { return codes[min(c, codeCount)].name }
 
 // Status returns the HTTP status of the local reply.
-func (c Code) Status() int { return codes[min(c, codeCount-1)].status }
+func (c Code) Status() int { return codes[min(c, codeCount)].status }
 
 // Codes calls visit with each code, for a metric per code.
 func Codes(visit func(Code)) {
@@ -91,7 +91,7 @@ const (
 	reasonCount
 )
 
-var reasons = [reasonCount]string{
+var reasons = [reasonCount + 1]string{
 	MultipleLines:  "multiple_lines",
 	Charset:        "charset",
 	Comma:          "comma",
@@ -115,7 +115,7 @@ var reasons = [reasonCount]string{
 }
 
 // String returns the name on the wire, "" for 0.
-func (r Reason) String() string { return reasons[min(r, reasonCount-1)] }
+func (r Reason) String() string { return reasons[min(r, reasonCount)] }
 
 // Rejection is why a request is answered by the proxy itself. A nil Rejection
 // is none.
@@ -206,7 +206,10 @@ func appendRange(dst []byte, r Range) []byte {
 	case r.Open:
 		dst = append(dst, "above "...)
 		number(r.Min)
-	case r.Max >= maxUint64:
+	case r.Max == maxUint64:
+		number(r.Min)
+		dst = append(dst, " to 18446744073709551615"...)
+	case r.Max > maxUint64:
 		dst = append(dst, "at least "...)
 		number(r.Min)
 	default:

@@ -20,10 +20,10 @@ const (
 	resultCount
 )
 
-var results = [resultCount]string{"uncached", "hit", "miss", "temporary"}
+var results = [resultCount + 1]string{"uncached", "hit", "miss", "temporary"}
 
 // String returns the name as in metrics.
-func (r Result) String() string { return results[min(r, resultCount-1)] }
+func (r Result) String() string { return results[min(r, resultCount)] }
 
 // Maker turns settings into what a program runs: a definition D, shared by all
 // targets and never changed, and an instance S, which holds what a stateful

@@ -36,7 +36,7 @@ type Parameter struct {
 	Default Value    // the zero Value: unset
 
 	Request    Range  // Uint, Number: what an expression may ask for
-	Static     Range  // Uint, Number: what the configuration may hold; String: Max is its length in bytes
+	Static     Range  // Uint, Number: what the configuration may hold; String: Max bounds its bytes, for expressions too
 	StaticZero uint64 // Uint: what a 0 in the configuration stands for, where 0 itself has no meaning
 
 	AtMost   string  // Uint: the parameter that this one may not exceed where both are set

@@ -61,6 +61,8 @@ func (p *Parameter) convert(kind Kind, text string) (Value, Reason) {
 		return p.convertNumber(kind, text)
 	case number:
 		return Value{}, WrongType
+	case p.Type == String && float64(len(text)) > p.Static.Max:
+		return Value{}, OutOfRange
 	case p.Type == String:
 		return StringValue(text), 0
 	case p.Type == Enum:
