@@ -123,7 +123,9 @@ func (d *driver) chat(body string) string {
 		d.t.Fatalf("end of a chat: action %d, want %d", action, types.ActionContinue)
 	}
 	to := d.destination(id)
+	d.host.clock += 100 * time.Millisecond
 	d.answer(id, first(to), `{"usage":{}}`)
+	d.tick(time.Second)
 	d.finish(id)
 	return to
 }

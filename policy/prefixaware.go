@@ -12,7 +12,8 @@ import (
 // PrefixAware weighs what an endpoint already holds of the prompt against how
 // busy it is, and takes the cheapest. For a request of L bytes and a candidate e
 //
-//	believed(e) = max(match(e), φ·max(prev, head if the key is the head's)) if e is the primary, else match(e)
+//	believed(e) = max(match(e), φ·max(prev, head if the key is the head's)) if e is the primary
+//	              and no other is known to hold more of the conversation, else match(e)
 //	uncached(e) = L − believed(e);  h(e) = what of it lies in the head
 //	price(e)    = Price + Evict · (smallest age of all candidates / age(e))
 //	work(e)     = price(e) · (uncached(e) − h(e) + h(e)/(1 + HeadDiscount·r(e)))
@@ -83,13 +84,18 @@ type survey struct {
 	arrive  float64 // arrivals/s of the head for each candidate
 	minAge  float64 // s
 	rank    float64 // cost of one rank in seconds
+	priorAt interval
 }
+
+// interval is what the primary holds by φ alone, in bytes, as far as it is
+// known: least for certain, most at best.
+type interval struct{ least, most int }
 
 // report puts what the decision is to tell of the first endpoint into d.
 func (s *survey) report(d *Draw) {
-	if d.Ranked[0] == s.primary {
+	if d.Ranked[0] == s.primary && s.priorAt.least > 0 {
 		d.prior = s.basis
-		d.hoped = int(s.phi * float64(s.basis))
+		d.hoped = s.priorAt.least
 	}
 }
 
@@ -111,6 +117,7 @@ func (a PrefixAware) survey(d *Draw) survey {
 		s.basis = max(s.basis, head)
 	}
 	a.order(d, &s)
+	s.priorAt = p.expected(d, &s)
 	for i, at := range d.Candidates {
 		c := &p.costs[i]
 		a.charge(d, &s, at, c)
@@ -153,11 +160,8 @@ func (a PrefixAware) charge(d *Draw, s *survey, at int, c *cost) {
 		most = r.Length
 	}
 	if at == s.primary {
-		least = max(least, int(s.phi*float64(s.basis)))
-		most = max(most, least)
-		if !r.Complete { // a later assistant turn may move prev
-			most = max(most, int(s.phi*float64(r.Length)))
-		}
+		least = max(least, s.priorAt.least)
+		most = max(most, least, s.priorAt.most)
 	}
 	price := a.Price + a.Evict*s.minAge/c.age
 	reuse := 1 / (1 + a.HeadDiscount*s.arrive*c.age)
@@ -171,6 +175,35 @@ func (a PrefixAware) charge(d *Draw, s *survey, at int, c *cost) {
 	if most > least {
 		c.low = fixed + c.factor*weigh(r.Length, head, most, reuse)
 	}
+}
+
+// expected is what the primary may hold although no placement says so. Nothing
+// where another candidate is known to hold more of the conversation than it:
+// then the conversation lives there, and the primary has not seen it.
+func (p *Pool) expected(d *Draw, s *survey) interval {
+	r := d.Request
+	own := max(p.matched(r, d.Endpoint(s.primary).Index), r.head())
+	open := p.stillMatches(r, d.Endpoint(s.primary).Index) // its own match may grow
+	others := false                                        // and so may another's
+	best := 0
+	for _, at := range d.Candidates {
+		if at != s.primary {
+			index := d.Endpoint(at).Index
+			best = max(best, p.matched(r, index))
+			others = others || p.stillMatches(r, index) && len(r.Hashes) > 0
+		}
+	}
+	var i interval
+	if best <= own || open {
+		i.most = int(s.phi * float64(s.basis))
+		if !r.Complete { // a later assistant turn may move prev
+			i.most = max(i.most, int(s.phi*float64(r.Length)))
+		}
+	}
+	if best <= own && !others {
+		i.least = int(s.phi * float64(s.basis))
+	}
+	return i
 }
 
 // weigh is the bytes to compute, those of the head at a discount.

@@ -103,13 +103,15 @@ func (v *View) Report(e *Endpoint, s Stats) {
 	v.reported = max(v.reported, s.At)
 }
 
-// Age is the time since an engine of the pool was last heard of; unknownAfter
-// where none ever was.
+// Age is how old the statistics are that the view rests on: the time since an
+// engine of the pool was last heard of. 0 where none ever was, or so long ago
+// that what it said has lost its weight: nothing in the view is old then.
 func (v *View) Age(now time.Duration) time.Duration {
-	if v.reported == 0 {
-		return unknownAfter
+	age := max(now-v.reported, 0)
+	if v.reported == 0 || age >= unknownAfter {
+		return 0
 	}
-	return min(max(now-v.reported, 0), unknownAfter)
+	return age
 }
 
 // MeanUncached is the moving average of the uncached prompt tokens of our picks.
