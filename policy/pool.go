@@ -81,7 +81,7 @@ func (p *Pool) SetEndpoints(specs []load.Spec) {
 	top := 0
 	for _, e := range list {
 		if e.Index != load.None {
-			p.table.SetCapacity(e.Index, e.Capacity)
+			p.table.SetCapacity(e.Index, e.Capacity/uint64(p.settings.Gateways))
 			top = max(top, e.Index+1)
 		}
 		p.nodes = append(p.nodes, hrw.Node{Seed: hrw.Seed(e.ID), Weight: hrw.Weight(weight(e))})

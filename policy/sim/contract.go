@@ -38,7 +38,7 @@ type Options struct {
 	Off         []string // terms of the cost that are switched off; see Terms
 	KnowSpeeds  bool     // engines' rates are configured; else they are learnt
 	CountDecode bool     // running requests are counted in the cost
-	NoTieBand   bool
+	NoUsage     bool     // answers don't tell how much of the prompt was cached
 }
 
 // Maker makes a policy for a gateway.

@@ -36,6 +36,7 @@ type steered struct {
 	request  policy.Request
 	decision policy.Decision
 	down     []bool
+	sent     map[*Request]policy.Decision
 }
 
 // newSteered makes a policy of an algorithm. Parameters that are switched off
@@ -52,7 +53,7 @@ func newSteered(g *Gateway, d policy.Definition) Policy {
 	if err != nil {
 		panic(err) // the sizes are of Config
 	}
-	p := &steered{g: g, hashes: map[int]uint64{}, down: make([]bool, len(g.Loads))}
+	p := &steered{g: g, hashes: map[int]uint64{}, down: make([]bool, len(g.Loads)), sent: map[*Request]policy.Decision{}}
 	p.pool = policy.NewPool(policy.Settings{
 		Gateways: g.Count, BytesPerToken: bytesPerToken, Seed: g.Random.Uint64(),
 	}, d, t)
@@ -87,6 +88,7 @@ func (p *steered) Pick(r *Request, now float64) (int, float64) {
 	p.describe(r, now)
 	p.decision = p.pool.Pick(nil, &p.request)
 	e := p.decision.First()
+	p.sent[r] = p.decision
 	index := slices.IndexFunc(p.pool.View().Endpoints(), func(x *load.Endpoint) bool { return x == e })
 	if !p.g.metrics {
 		var f load.Flight // the exact view has its own account of what is in flight
@@ -106,6 +108,22 @@ func (p *steered) engineOf(at int) int {
 		}
 	}
 	return -1
+}
+
+// End implements ender: the answer tells how much of the prompt was cached.
+func (p *steered) End(j *job, now float64) {
+	if p.g.Options.NoUsage {
+		return
+	}
+	d, ok := p.sent[j.r]
+	if !ok {
+		return
+	}
+	delete(p.sent, j.r)
+	p.describe(j.r, now)
+	p.pool.Observe(d.First(), &d, &p.request, policy.Usage{
+		PromptTokens: j.r.Input, CachedTokens: j.cached, CachedKnown: true,
+	})
 }
 
 // Send implements sender.

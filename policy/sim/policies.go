@@ -11,7 +11,7 @@ const infiniteName = "infinite-cache"
 func Makers() []Maker {
 	var out []Maker
 	for _, d := range policy.Definitions() {
-		out = append(out, Maker{d.Name(), "kvsteer", func(g *Gateway) Policy { return newSteered(g, d) }})
+		out = append(out, Steered(d.Name(), d))
 	}
 	return append(out,
 		Maker{"greedy-oracle", "bound: true caches, queue + 3 · uncached", newOracle},
@@ -32,6 +32,11 @@ func Makers() []Maker {
 		Maker{"plain-round-robin", "in turn", newRoundRobin},
 		Maker{"plain-random", "at random", newRandom},
 	)
+}
+
+// Steered is one of the project's own algorithms under a name of its own.
+func Steered(name string, d policy.Definition) Maker {
+	return Maker{name, "kvsteer", func(g *Gateway) Policy { return newSteered(g, d) }}
 }
 
 // Find is the policy of this name.

@@ -74,6 +74,9 @@ type viewer interface{ View() *load.View }
 // watcher is a policy that is told when a request's first token is out.
 type watcher interface{ First(j *job) }
 
+// ender is a policy that is told when a request has ended.
+type ender interface{ End(j *job, now float64) }
+
 // sender is a policy that starts a request's flight itself.
 type sender interface{ Send(j *job) }
 
@@ -158,7 +161,7 @@ func (r *run) next() (float64, func()) {
 			at, what = e.finish, func() { r.first(e.complete()) }
 		}
 		if len(e.running) > 0 && e.running[0].end < at {
-			at, what = e.running[0].end, func() { e.retire().flight.End() }
+			at, what = e.running[0].end, func() { r.end(e.retire()) }
 		}
 	}
 	if len(r.changes) > 0 && r.changes[0].At <= at {
@@ -176,6 +179,14 @@ func (r *run) first(j *job) {
 	j.flight.First(clock(j.first))
 	if w, ok := r.gateways[j.gateway].policy.(watcher); ok {
 		w.First(j)
+	}
+}
+
+// end notes that an answer is complete.
+func (r *run) end(j *job) {
+	j.flight.End()
+	if p, ok := r.gateways[j.gateway].policy.(ender); ok {
+		p.End(j, j.end)
 	}
 }
 

@@ -35,6 +35,7 @@ func run(args []string) error {
 		reference = flags.Bool("heads-first", false, "caches evict heads before tails")
 		metrics   = flags.Bool("metrics", false, "load as /metrics shows it, instead of exact queues")
 		decode    = flags.Bool("count-decode", false, "count running requests in the cost")
+		noUsage   = flags.Bool("no-usage", false, "answers don't tell how much was cached")
 		off       = flags.String("off", "", "terms of the cost to switch off, by comma")
 		seed      = flags.Uint64("seed", 1, "seed")
 		asJSON    = flags.Bool("json", false, "print JSON")
@@ -58,6 +59,7 @@ func run(args []string) error {
 		c.View = sim.MetricsView
 	}
 	c.Options.CountDecode = *decode
+	c.Options.NoUsage = *noUsage
 	if *off != "" {
 		c.Options.Off = strings.Split(*off, ",")
 	}
