@@ -38,19 +38,19 @@ type tree struct {
 	items []*tree
 }
 
-func parseTree(body []byte) (*tree, bool) {
+// parseTree reads a body; nil if it isn't JSON.
+func parseTree(body []byte) *tree {
 	body = bytes.TrimPrefix(body, []byte("\uFEFF"))
 	if !utf8.Valid(body) || !json.Valid(body) {
-		return nil, false
+		return nil
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	t, err := readTree(d, 0)
 	if err != nil {
-		return nil, false
+		return nil
 	}
-	_, err = d.Token()
-	return t, err == io.EOF
+	return t
 }
 
 func readTree(d *json.Decoder, depth int) (*tree, error) {
@@ -160,7 +160,7 @@ func (c *slowStream) frame(p []byte, weight int) {
 func (c *slowStream) move(n int) {
 	from := c.pos
 	c.pos += n
-	if !c.full && n > 0 && slowGrid(from) != slowGrid(c.pos) {
+	if !c.full && from/256 != c.pos/256 && slowGrid(from) != slowGrid(c.pos) {
 		c.close()
 		c.full = c.pos >= c.limit
 	}
@@ -242,8 +242,12 @@ type slow struct {
 
 // slowScan fingerprints a whole body.
 func slowScan(config Config, shape Shape, body []byte) outcome {
-	t, ok := parseTree(body)
-	if !ok || t.kind != 'o' {
+	return slowTree(config, shape, parseTree(body))
+}
+
+// slowTree fingerprints a body that parseTree has read.
+func slowTree(config Config, shape Shape, t *tree) outcome {
+	if t == nil || t.kind != 'o' {
 		return outcome{}
 	}
 	if config.MaxBytes <= 0 || config.MaxBytes > MaxHashed {
