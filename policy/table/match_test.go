@@ -67,17 +67,24 @@ func TestMatchTakesTheTagIntoAccount(t *testing.T) {
 }
 
 func TestMatchUnderAnUnknownTagIsAnUpperBoundWithManyTags(t *testing.T) {
-	x := newTable(t, Config{Endpoints: 2}, 0, 0)
-	for tag := range uint64(100) {
-		x.Learn(int(tag%2), blocks(tag, 5, 6), 0, 0)
-	}
+	x := newTable(t, Config{Endpoints: 3}, 0, 0, 0)
 	c := blocks(0, 5, 6)
 	c.AnyTag = true
-	if got, want := matches(x, c), []uint32{512, 512}; !slices.Equal(got, want) {
-		t.Errorf("Match under any of 100 tags = %v, want %v", got, want)
+	for tag := range uint64(100) {
+		x.Learn(int(tag%2), blocks(tag, 5, 6), 0, 0)
+		want := []uint32{512, 512, 0} // the third holds nothing
+		if tag == 0 {
+			want[1] = 0
+		}
+		if tag >= maxSiblings {
+			want[2] = 512
+		}
+		if got := matches(x, c); !slices.Equal(got, want) {
+			t.Errorf("Match under any of %d tags = %v, want %v", tag+1, got, want)
+		}
 	}
 	for tag := range uint64(100) {
-		want := []uint32{0, 0}
+		want := []uint32{0, 0, 0}
 		want[tag%2] = 512
 		if got := matches(x, blocks(tag, 5, 6)); !slices.Equal(got, want) {
 			t.Errorf("Match under tag %d = %v, want %v", tag, got, want)
