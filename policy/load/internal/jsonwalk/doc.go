@@ -37,8 +37,8 @@ type Node[T any] struct {
 	Other    *Node[T]    // an object's members that Members does not name
 	Elements *Node[T]    // an array's elements
 
-	Begin func(t *T) // before an object's first member
-	End   func(t *T) // after an object's last member
+	Begin func(t *T) // before the first member or element
+	End   func(t *T) // after the last member or element, also where the rest was skipped
 
 	// Scalar takes a string, number, true, false or null. Where it returns false, the rest of
 	// the object or array around the value is skipped.

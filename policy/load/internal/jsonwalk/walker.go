@@ -168,11 +168,10 @@ func (w *Walker[T]) begin(array bool) {
 		return
 	}
 	w.open = append(w.open, frame[T]{n, array})
+	w.state = wantMember
 	if array {
 		w.state, w.node = wantElement, n.Elements
-		return
 	}
-	w.state = wantMember
 	if n.Begin != nil {
 		n.Begin(w.target)
 	}
@@ -191,7 +190,7 @@ func (w *Walker[T]) end(array bool) {
 	}
 	w.open = w.open[:len(w.open)-1]
 	w.afterValue()
-	if !array && f.node.End != nil {
+	if f.node.End != nil {
 		f.node.End(w.target)
 	}
 }

@@ -87,9 +87,7 @@ func referenceNested(d *json.Decoder, e *events, open json.Delim, depth int) err
 	if depth == levels {
 		e = new(events) // deeper than the schema: skipped
 	}
-	if open == '{' {
-		e.WriteString("{")
-	}
+	e.WriteString("{") // for arrays too, as a Node has it
 	for d.More() {
 		name := ""
 		if open == '{' {
@@ -103,9 +101,7 @@ func referenceNested(d *json.Decoder, e *events, open json.Delim, depth int) err
 			return err
 		}
 	}
-	if open == '{' {
-		e.WriteString("}")
-	}
+	e.WriteString("}")
 	_, err := d.Token()
 	return err
 }
