@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tidwall/gjson"
+	"github.com/valyala/fastjson"
 
 	"github.com/kvsteer/kvsteer/policy"
 	"github.com/kvsteer/kvsteer/policy/prefix"
@@ -101,15 +101,19 @@ func defaultConfig() config {
 func parseConfig(text []byte) (config, []fault) {
 	c := defaultConfig()
 	d := &decoder{}
-	if !gjson.ValidBytes(text) {
-		d.fault("", "the configuration is not valid JSON")
+	if err := fastjson.ValidateBytes(text); err != nil {
+		d.fault("", "the configuration is not valid JSON: "+err.Error())
 		return c, d.faults
 	}
-	root := gjson.ParseBytes(text)
+	root, err := fastjson.ParseBytes(text)
+	if err != nil { // deeper than the parser goes
+		d.fault("", err.Error())
+		return c, d.faults
+	}
 	waitMillis := int(c.wait.time / time.Millisecond)
 	seed := 0
 	d.object(root, "", fields{
-		"pools":           func(v gjson.Result, at string) { d.list(v, at, d.pool(&c)) },
+		"pools":           func(v *fastjson.Value, at string) { d.list(v, at, d.pool(&c)) },
 		"mode":            choice(d, &c.mode, "steer", "observe"),
 		"percent":         d.integer(&c.percent, 0, 100),
 		"body":            choice(d, &c.body, "auto", "on", "off"),
@@ -117,21 +121,21 @@ func parseConfig(text []byte) (config, []fault) {
 		"hash_seed":       d.integer(&seed, 1, 1<<53),
 		"readers":         d.integer(&c.readers, 1, 4096),
 		"decision_header": d.boolean(&c.receipt),
-		"wait": func(v gjson.Result, at string) {
+		"wait": func(v *fastjson.Value, at string) {
 			d.object(v, at, fields{
 				"bytes":        d.integer(&c.wait.bytes, 1, 16<<20),
 				"milliseconds": d.integer(&waitMillis, 1, 60_000),
 				"silent_ticks": d.integer(&c.wait.silent, 1, 1000),
 			})
 		},
-		"prompt": func(v gjson.Result, at string) {
+		"prompt": func(v *fastjson.Value, at string) {
 			d.object(v, at, fields{
 				"max_bytes":    d.integer(&c.prompt.maxBytes, 4<<10, 16<<20),
 				"billing_line": d.boolean(&c.prompt.billing),
 				"paths":        d.paths(&c.prompt),
 			})
 		},
-		"table": func(v gjson.Result, at string) {
+		"table": func(v *fastjson.Value, at string) {
 			d.object(v, at, fields{
 				"bytes":     d.integer(&c.table.bytes, 64<<10, 256<<20),
 				"endpoints": d.integer(&c.table.endpoints, 1, 1024),
@@ -166,14 +170,14 @@ func (d *decoder) whole(c *config) {
 }
 
 // pool decodes one pool and appends it.
-func (d *decoder) pool(c *config) func(gjson.Result, string) {
-	return func(v gjson.Result, at string) {
+func (d *decoder) pool(c *config) func(*fastjson.Value, string) {
+	return func(v *fastjson.Value, at string) {
 		var p poolConfig
 		d.object(v, at, fields{
 			"cluster":   d.text(&p.cluster),
 			"algorithm": d.algorithm(&p.algorithm),
 			"kv_tokens": d.integer(&p.kvTokens, 1, 1<<40),
-			"endpoints": func(v gjson.Result, at string) { d.list(v, at, d.endpoint(&p)) },
+			"endpoints": func(v *fastjson.Value, at string) { d.list(v, at, d.endpoint(&p)) },
 		})
 		d.require(v, at, "cluster", "endpoints")
 		for i := range p.endpoints {
@@ -184,10 +188,10 @@ func (d *decoder) pool(c *config) func(gjson.Result, string) {
 }
 
 // endpoint decodes "ip:port" or an object and appends it.
-func (d *decoder) endpoint(p *poolConfig) func(gjson.Result, string) {
-	return func(v gjson.Result, at string) {
+func (d *decoder) endpoint(p *poolConfig) func(*fastjson.Value, string) {
+	return func(v *fastjson.Value, at string) {
 		e := endpointConfig{capacity: 1}
-		if v.Type == gjson.String {
+		if v.Type() == fastjson.TypeString {
 			d.address(&e.address)(v, at)
 		} else {
 			d.object(v, at, fields{
@@ -213,45 +217,48 @@ const internalPrefix = "envoy://connect_originate/"
 
 // address decodes a host's name as override_host knows it: ip:port, [v6]:port,
 // or an address behind Istio's ambient tunnel.
-func (d *decoder) address(dst *string) func(gjson.Result, string) {
-	return func(v gjson.Result, at string) {
-		a, err := netip.ParseAddrPort(strings.TrimPrefix(v.Str, internalPrefix))
-		if v.Type != gjson.String || err != nil || a.Port() == 0 {
+func (d *decoder) address(dst *string) func(*fastjson.Value, string) {
+	return func(v *fastjson.Value, at string) {
+		s := string(v.GetStringBytes())
+		a, err := netip.ParseAddrPort(strings.TrimPrefix(s, internalPrefix))
+		if err != nil || a.Port() == 0 {
 			d.fault(at, "must be an address such as 10.0.0.5:8000 or [2001:db8::5]:8000")
 			return
 		}
-		*dst = v.Str
+		*dst = s
 	}
 }
 
-func (d *decoder) algorithm(dst *string) func(gjson.Result, string) {
-	return func(v gjson.Result, at string) {
-		if _, ok := policy.Lookup(v.Str); v.Type != gjson.String || !ok {
+func (d *decoder) algorithm(dst *string) func(*fastjson.Value, string) {
+	return func(v *fastjson.Value, at string) {
+		name := string(v.GetStringBytes())
+		if _, ok := policy.Lookup(name); !ok {
 			d.fault(at, "is no known algorithm")
 			return
 		}
-		*dst = v.Str
+		*dst = name
 	}
 }
 
 // paths decodes the map from path ends to shapes.
-func (d *decoder) paths(p *promptConfig) func(gjson.Result, string) {
-	return func(v gjson.Result, at string) {
-		if !v.IsObject() {
+func (d *decoder) paths(p *promptConfig) func(*fastjson.Value, string) {
+	return func(v *fastjson.Value, at string) {
+		o, err := v.Object()
+		if err != nil {
 			d.fault(at, "must be an object")
 			return
 		}
-		v.ForEach(func(key, value gjson.Result) bool {
-			below := at + "/" + escapePointer(key.Str)
-			shape, ok := prefix.ParseShape(value.Str)
-			if !ok || value.Type != gjson.String {
+		o.Visit(func(key []byte, value *fastjson.Value) {
+			end := string(key)
+			below := at + "/" + escapePointer(end)
+			shape, ok := prefix.ParseShape(string(value.GetStringBytes()))
+			if !ok {
 				d.fault(below, "is no known shape")
 			}
-			if !strings.HasPrefix(key.Str, "/") {
+			if !strings.HasPrefix(end, "/") {
 				d.fault(below, "a path end starts with /")
 			}
-			p.paths = append(p.paths, pathShape{key.Str, shape})
-			return true
+			p.paths = append(p.paths, pathShape{end, shape})
 		})
 	}
 }
