@@ -33,6 +33,8 @@ func (v *vm) acquire(c *config) ([]*pool, error) {
 	if err := v.ensureTable(c.table); err != nil {
 		return nil, err
 	}
+	zone, _ := v.property("xds\x00node\x00locality\x00zone")
+	own := string(zone)
 	out := make([]*pool, 0, len(c.pools))
 	for i := range c.pools {
 		pc := &c.pools[i]
@@ -42,7 +44,7 @@ func (v *vm) acquire(c *config) ([]*pool, error) {
 			p = v.newPool(c, pc, key)
 		}
 		p.users++
-		p.SetEndpoints(specs(pc))
+		p.SetEndpoints(specs(pc, own))
 		out = append(out, p)
 	}
 	return out, nil
@@ -93,8 +95,9 @@ func (v *vm) ensureTable(c tableConfig) error {
 	return nil
 }
 
-// specs are the configured endpoints in the terms of package load.
-func specs(pc *poolConfig) []load.Spec {
+// specs are the configured endpoints in the terms of package load. An endpoint
+// is far if its zone and Envoy's own are known and differ.
+func specs(pc *poolConfig, own string) []load.Spec {
 	out := make([]load.Spec, len(pc.endpoints))
 	for i, e := range pc.endpoints {
 		out[i] = load.Spec{
@@ -103,6 +106,7 @@ func specs(pc *poolConfig) []load.Spec {
 			Weight:   e.capacity,
 			Rate:     e.rate,
 			Healthy:  true,
+			Far:      own != "" && e.zone != "" && e.zone != own,
 		}
 	}
 	return out
