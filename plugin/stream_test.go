@@ -209,12 +209,13 @@ func TestPoolsByCluster(t *testing.T) {
 func TestEndpointsOfTheOwnZoneComeFirst(t *testing.T) {
 	const config = `{"pools":[{"cluster":"a","endpoints":[
 		{"address":"10.0.0.1:80","zone":"far"},{"address":"10.0.0.2:80","zone":"near"},{"address":"10.0.0.3:80","zone":"far"}]}]}`
-	h := newFakeHost(config)
-	h.attributes["xds\x00node\x00locality\x00zone"] = "near"
-	d := start(t, h, newNative(h))
 	for _, user := range []string{"ann", "ben", "cleo", "dora"} {
-		if to := first(d.chat(chatBody(user, 3))); to != "10.0.0.2:80" {
-			t.Errorf("%s's cold conversation goes to %s in another zone", user, to)
+		h := newFakeHost(config)
+		h.attributes["xds\x00node\x00locality\x00zone"] = "near"
+		d := start(t, h, newNative(h))
+		body := `{"messages":[{"role":"user","content":"` + strings.Repeat(user+" asks. ", 2000) + `"}]}`
+		if to := first(d.chat(body)); to != "10.0.0.2:80" {
+			t.Errorf("%s's first prompt goes to %s in another zone, on an idle fleet", user, to)
 		}
 	}
 }
