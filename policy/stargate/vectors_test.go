@@ -16,9 +16,9 @@ import (
 // publishedVectors are the vectors of the specification, which are not part of
 // the project; sampleVectors are some of them that are.
 const (
-	publishedVectors = "../../../shared/spec/vectors.json"
-	publishedCount   = 434
-	sampleVectors    = "testdata/vectors.json"
+	publishedVectors  = "../../../shared/spec/vectors.json"
+	publishedCount    = 434
+	sampleVectors     = "testdata/vectors.json"
 	sampleVectorCount = 98
 )
 

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stargate
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// The limits of rings where Limits doesn't say otherwise.
+const (
+	defaultRingBytes     = 1 << 20
+	defaultMaxRingPoints = 1 << 16
+)
+
+// Limits bound what a Picker keeps. The zero value has the defaults.
+type Limits struct {
+	RingBytes     int       // of all rings together; 0: 1 MiB; negative: no ring at all
+	MaxRingPoints int       // virtual nodes × endpoints of one ring; 0: 65,536
+	Reduced       func(int) // told the number of virtual nodes of a ring that got fewer than asked for; may be nil
+}
+
+// Picker picks endpoints. It holds the scratch of one pick and all rings of a
+// VM. It is not safe for concurrent use.
+type Picker struct {
+	rings         rings
+	maxRingPoints int
+	reduced       func(int)
+
+	// One pick.
+	d         *Definition
+	instance  *Instance
+	r         *Request
+	endpoints []Endpoint
+	excluded  []bool   // by position: failed, or chosen by this pick
+	order     []uint64 // by position: the place in the request's random order
+	queues    []float64
+	ttfts     []float64 // as buckets are formed by
+	ranking   ranking
+	fields    fields
+	members   []int32
+	subset    []int32
+	clockwise []int32 // eligible endpoints in the order of affinity
+	skip      []bool
+	distances []uint64
+}
+
+// NewPicker returns a picker.
+func NewPicker(l Limits) *Picker {
+	if l.RingBytes == 0 {
+		l.RingBytes = defaultRingBytes
+	}
+	if l.MaxRingPoints == 0 {
+		l.MaxRingPoints = defaultMaxRingPoints
+	}
+	return &Picker{rings: rings{limit: l.RingBytes}, maxRingPoints: l.MaxRingPoints, reduced: l.Reduced}
+}
+
+// Outcome says more about a pick.
+type Outcome struct {
+	RankDepth int  // of the first choice in the ranking, from 1; 1 where there is no ranking; 0: no choice
+	KVSkip    bool // an endpoint ranked above it had no room in its KV cache
+}
+
+// Pick appends up to want positions of endpoints, best first, each once; none
+// if none can be chosen. endpoints are sorted by ID. i belongs to the target
+// and d; only round-robin and wait-and-widen need it.
+func (p *Picker) Pick(dst []int, want int, d *Definition, i *Instance, r *Request, endpoints []Endpoint) ([]int, Outcome) {
+	p.begin(want, d, i, r, endpoints)
+	var first Outcome
+	for n := range want {
+		position, outcome := p.next(n)
+		if position < 0 {
+			break
+		}
+		if n == 0 {
+			first = outcome
+		}
+		p.excluded[position] = true
+		dst = append(dst, int(position))
+	}
+	if d.name == RoundRobin && first.RankDepth > 0 {
+		i.turn++
+	}
+	return dst, first
+}
+
+// begin computes what all choices of a pick share.
+func (p *Picker) begin(want int, d *Definition, i *Instance, r *Request, endpoints []Endpoint) {
+	p.d, p.instance, p.r, p.endpoints = d, i, r, endpoints
+	p.excluded, p.order = p.excluded[:0], p.order[:0]
+	p.queues, p.ttfts = p.queues[:0], p.ttfts[:0]
+	for n := range endpoints {
+		p.excluded = append(p.excluded, endpoints[n].Excluded)
+		p.order = append(p.order, shuffled(r.Draw, uint64(n)))
+	}
+	if d.name == WaitAndWiden || d.name == PulsarWaitAndWiden {
+		p.estimate()
+	}
+	if d.name == WaitAndWiden {
+		p.walk(want)
+	}
+	if d.ranks() {
+		p.fields = p.ranking.start(p.fields.start(d, r), r, endpoints)
+	}
+}
+
+// next returns the best of what is left; n counts the choices of this pick.
+func (p *Picker) next(n int) (int32, Outcome) {
+	position := int32(-1)
+	switch p.d.name {
+	case Pulsar:
+		return p.nextRanked()
+	case PulsarWaitAndWiden:
+		return p.nextInBands()
+	case WaitAndWiden:
+		position = p.widen(p.affinity(), p.better)
+		if position < 0 {
+			position = p.widen(p.eligible(), p.better)
+		}
+	case RoundRobin:
+		position = p.inTurn(n)
+	case Random:
+		position = p.best(p.eligible(), 1, nil)
+	default:
+		position = p.best(p.eligible(), p.d.samples, p.better)
+	}
+	if position < 0 {
+		return position, Outcome{}
+	}
+	return position, Outcome{RankDepth: 1}
+}
+
+// eligible returns the positions of what is not excluded.
+func (p *Picker) eligible() []int32 {
+	p.members = p.members[:0]
+	for i := range p.endpoints {
+		if !p.excluded[i] {
+			p.members = append(p.members, int32(i))
+		}
+	}
+	return p.members
+}
+
+// inTurn returns the endpoint n after the one whose turn it is. Those that this
+// pick has chosen before n count as eligible, since they are what it steps over.
+func (p *Picker) inTurn(n int) int32 {
+	p.members = p.members[:0]
+	for i := range p.endpoints {
+		if !p.endpoints[i].Excluded {
+			p.members = append(p.members, int32(i))
+		}
+	}
+	if n >= len(p.members) {
+		return -1
+	}
+	count := uint64(len(p.members))
+	return p.members[(p.instance.turn%count+uint64(n))%count]
+}
+
+// better compares two positions by the definition's comparator.
+func (p *Picker) better(a, b int32) int {
+	return p.d.comparator.compare(&p.endpoints[a], &p.endpoints[b], p.r)
+}
+
+// emptier compares two positions as pulsar-wait-and-widen does.
+func (p *Picker) emptier(a, b int32) int {
+	return compareFill(&p.endpoints[a], &p.endpoints[b], p.r)
+}
+
+// best returns the best of a sample of members, which it reorders; -1 if there
+// are none. Ties go to the earlier one in the request's random order, which
+// gives each the same chance. Without compare the whole sample is a tie.
+func (p *Picker) best(members []int32, samples uint64, compare func(a, b int32) int) int32 {
+	if len(members) == 0 {
+		return -1
+	}
+	if samples < uint64(len(members)) {
+		members = p.firstOf(members, int(samples))
+	}
+	best := members[0]
+	for _, m := range members[1:] {
+		c := 0
+		if compare != nil {
+			c = compare(m, best)
+		}
+		if c < 0 || c == 0 && p.order[m] < p.order[best] {
+			best = m
+		}
+	}
+	return best
+}
+
+// firstOf returns the k members that come first in the random order, which is
+// a uniform sample. Small samples are kept in order while the members go by.
+func (p *Picker) firstOf(members []int32, k int) []int32 {
+	byOrder := func(a, b int32) int { return cmp.Compare(p.order[a], p.order[b]) }
+	if k > 64 {
+		slices.SortFunc(members, byOrder)
+		return members[:k]
+	}
+	for i, m := range members {
+		at := min(i, k)
+		if at == k && p.order[m] > p.order[members[k-1]] {
+			continue
+		}
+		at = min(at, k-1)
+		for ; at > 0 && p.order[m] < p.order[members[at-1]]; at-- {
+			members[at] = members[at-1]
+		}
+		members[at] = m
+	}
+	return members[:k]
+}
+
+// shuffled returns the place of position n in the order that draw stands for:
+// the output function of splitmix64 (Steele, Lea and Flood, OOPSLA 2014), which
+// gives different n different places.
+func shuffled(draw, n uint64) uint64 {
+	z := draw + (n+1)*0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
