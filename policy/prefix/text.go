@@ -9,13 +9,17 @@ import (
 )
 
 const (
-	// stageSize is how much decoded text is gathered before it is hashed. Escapes come in clusters;
-	// within one, bytes are copied and hashed later, between them text is hashed where it lies.
+	// stageSize is how much decoded text is gathered before it is hashed. Escapes come in clusters:
+	// within one, bytes are copied and hashed later; between them text is hashed where it lies.
 	stageSize = 512
 
-	// maxDecoded is the longest that one escape decodes to, and longestEscape what it takes up.
-	maxDecoded    = 4
-	longestEscape = len(`\ud83d\ude00`)
+	// stageSlack is room for what one step may write behind stageSize: a run of UTF-8.
+	stageSlack = octet + wordBytes
+
+	// longestEscape is what the longest escape takes up, a pair of surrogates; decodeBytes is what
+	// must be there for a step: a word of text, then an escape or an octet.
+	longestEscape = 12
+	decodeBytes   = wordBytes + octet
 )
 
 // text consumes the inside of a string as far as p has it.
@@ -76,59 +80,58 @@ func (s *Scanner) cleanText(p []byte) int {
 
 // escapedText consumes text that begins with an escape, decodes it piece by piece, and returns how
 // much it took: 0 if the first escape is not a whole and valid one, or may have more of it in the
-// next piece of the body.
+// next piece of the body. It goes on for as long as each piece has an escape in it.
 func (s *Scanner) escapedText(p []byte) int {
 	if s.high != 0 {
 		return 0
 	}
-	var stage [stageSize + 8]byte
-	n, took := decode(&stage, p)
-	if n > 0 {
-		s.emit(stage[:n])
+	var stage [stageSize + stageSlack]byte
+	i := 0
+	for {
+		n, took := decode(&stage, p[i:])
+		if n > 0 {
+			s.emit(stage[:n])
+		}
+		i += took
+		if n == took || n < stageSize {
+			return i
+		}
 	}
-	return took
 }
 
-// decode writes the text that src begins with to dst and returns the lengths of both. It stops where
-// either has no room for one more escape, before a quote, and before whatever needs a closer look.
-func decode(dst *[stageSize + 8]byte, src []byte) (n, i int) {
-	for n < stageSize-maxDecoded && len(src)-i >= longestEscape {
-		w := binary.LittleEndian.Uint64(src[i:])
-		odd := (^plainBits(w) | w) & highBits
+// decode writes the text that src begins with to dst and returns the lengths of both. It stops when
+// dst has stageSize bytes, when src has not enough for the longest thing that may come, before a
+// quote, and before whatever needs a closer look.
+//
+// Each step writes a whole word or more, and counts what of it is text.
+func decode(dst *[stageSize + stageSlack]byte, src []byte) (n, i int) {
+	for n < stageSize && len(src)-i >= decodeBytes {
+		w := word(src, i)
 		binary.LittleEndian.PutUint64(dst[n:], w)
+		odd := oddBits(w)
 		if odd == 0 {
-			n += 8
-			i += 8
+			n += wordBytes
+			i += wordBytes
 			continue
 		}
-		k := bits.TrailingZeros64(odd) >> 3
-		n += k
-		i += k
-		if len(src)-i < longestEscape || n > stageSize-maxDecoded {
-			return n, i
-		}
-		switch c := src[i]; {
-		case c == '\\' && src[i+1] != 'u':
-			d := unescape(src[i+1])
-			if d == 0 {
-				return n, i
-			}
-			dst[n] = d
-			n++
-			i += 2
+		k := bits.TrailingZeros64(odd) &^ 7
+		n += k >> 3
+		i += k >> 3
+		c := byte(w >> k)
+		switch {
 		case c == '\\':
-			r, took := unicodeEscape(src[i:])
+			m, took := escape(dst, n, src[i:])
 			if took == 0 {
 				return n, i
 			}
-			n += utf8.EncodeRune(dst[n:n+maxDecoded], r)
+			n += m
 			i += took
 		case c >= utf8.RuneSelf:
-			took := multibyte(src[i : i+4])
+			took := copyMultibyte(dst, n, src[i:])
 			if took == 0 {
 				return n, i
 			}
-			n += copy(dst[n:], src[i:i+took])
+			n += took
 			i += took
 		default:
 			return n, i
@@ -137,47 +140,73 @@ func decode(dst *[stageSize + 8]byte, src []byte) (n, i int) {
 	return n, i
 }
 
-// unescape returns what a backslash and c stand for, 0 if nothing.
-func unescape(c byte) byte {
-	switch c {
-	case '"', '\\', '/':
-		return c
-	case 'n':
-		return '\n'
-	case 't':
-		return '\t'
-	case 'r':
-		return '\r'
-	case 'b':
-		return '\b'
-	case 'f':
-		return '\f'
+// escape decodes the escapes of one kind that src begins with to dst[n:], up to stageSize.
+func escape(dst *[stageSize + stageSlack]byte, n int, src []byte) (m, i int) {
+	start := n
+	if c := src[1]; c != 'u' {
+		dst[n] = unescaped[c]
+		if dst[n] == 0 {
+			return 0, 0
+		}
+		return 1, 2
 	}
-	return 0
+	for n < stageSize && len(src)-i >= longestEscape && src[i] == '\\' && src[i+1] == 'u' {
+		r := hex4(word(src, i))
+		took := 6
+		if r < 0 {
+			break
+		}
+		if r >= 0xd800 && r <= 0xdfff {
+			r, took = surrogates(r, src[i:])
+		}
+		n += putRune(dst, n, uint32(r))
+		i += took
+	}
+	return n - start, i
 }
 
-// unicodeEscape decodes the \u escape that p begins with, of which p holds longestEscape bytes at
-// least. It returns the length 0 for bad digits.
-func unicodeEscape(p []byte) (r rune, took int) {
-	r = hex4(p[2:6])
+// putRune writes r, which is no surrogate, to dst[n:] in UTF-8.
+func putRune(dst *[stageSize + stageSlack]byte, n int, r uint32) int {
 	switch {
-	case r < 0:
-		return 0, 0
-	case r < 0xd800 || r > 0xdfff:
-		return r, 6
-	case r <= 0xdbff && p[6] == '\\' && p[7] == 'u':
-		if low := hex4(p[8:12]); low >= 0xdc00 && low <= 0xdfff {
+	case r >= 0x800 && r < 0x10000:
+		binary.LittleEndian.PutUint32(dst[n:], 0x8080e0|r>>12|r>>6&0x3f<<8|r&0x3f<<16)
+		return 3
+	case r < 0x80:
+		dst[n] = byte(r)
+		return 1
+	}
+	return utf8.EncodeRune(dst[n:n+4], rune(r))
+}
+
+// copyMultibyte copies the run of UTF-8 sequences that src begins with to dst[n:], as far as dst has
+// room. src has decodeBytes at least.
+func copyMultibyte(dst *[stageSize + stageSlack]byte, n int, src []byte) int {
+	took := multibyte(src[:min(len(src), stageSize+stageSlack-n)])
+	copy(dst[n:], src[:took])
+	return took
+}
+
+// unescaped is what a backslash and a byte stand for, 0 if nothing.
+var unescaped = [256]byte{
+	'"': '"', '\\': '\\', '/': '/', 'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f',
+}
+
+// surrogates decodes the surrogate r and the other half that may follow in src, which begins with
+// the escape of r.
+func surrogates(r rune, src []byte) (rune, int) {
+	if r <= 0xdbff && src[6] == '\\' && src[7] == 'u' {
+		if low := hex4(word(src, 4) >> 16); low >= 0xdc00 && low <= 0xdfff {
 			return 0x10000 + (r-0xd800)<<10 + (low - 0xdc00), 12
 		}
 	}
 	return utf8.RuneError, 6
 }
 
-// hex4 returns the value of four hexadecimal digits, less than 0 if they are none.
-func hex4(p []byte) rune {
-	_ = p[3]
-	v := int32(hexDigit[p[0]])<<12 | int32(hexDigit[p[1]])<<8 | int32(hexDigit[p[2]])<<4 | int32(hexDigit[p[3]])
-	return v
+// hex4 returns the value of the four hexadecimal digits behind the first two bytes of w, less than 0
+// if they are none.
+func hex4(w uint64) rune {
+	return rune(hexDigit[byte(w>>16)])<<12 | rune(hexDigit[byte(w>>24)])<<8 |
+		rune(hexDigit[byte(w>>32)])<<4 | rune(hexDigit[byte(w>>40)])
 }
 
 // hexDigit has the value of each hexadecimal digit, -1 for other bytes: or-ed together, a single one
@@ -227,13 +256,12 @@ func (s *Scanner) escapeByte(c byte) {
 		return
 	}
 	s.dropHigh()
-	d := unescape(c)
-	if d == 0 {
+	s.hold[0] = unescaped[c]
+	if s.hold[0] == 0 {
 		s.fail(ReasonNotJSON)
 		return
 	}
 	s.state = inText
-	s.hold[0] = d
 	s.emit(s.hold[:1])
 }
 
