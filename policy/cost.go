@@ -4,13 +4,15 @@ package policy
 
 import "github.com/kvsteer/kvsteer/policy/hrw"
 
-// cost is what a candidate costs, in seconds, as an interval: with the whole
-// prompt known both ends are equal.
+// cost is what a candidate costs, in seconds.
 type cost struct {
-	low, high float64
-	factor    float64 // seconds for each byte that the prompt gets longer than it is known to be
-	age       float64 // seconds its cache keeps a block
-	rank      int32   // place in the rendezvous ranking, where ranks cost something
+	high   float64 // with what it is known to hold
+	low    float64 // if it holds all it may turn out to hold; set by rankEarly only
+	fixed  float64 // whatever the prompt's length
+	factor float64 // for each byte to compute
+	age    float64 // seconds its cache keeps a block
+	match  int     // bytes that placements tell of
+	rank   int32   // place in the rendezvous ranking, where ranks cost something
 }
 
 // band is how close to the lowest a cost must be to count as equal to it.

@@ -43,9 +43,39 @@ func (a PrefixAware) rankEarly(d *Draw) bool {
 	p.rankByCost(d, s.key, a.band())
 	s.report(d)
 	if r.LengthKnown {
+		p.lower(d, &s)
 		return p.settled(d, s.key, a.band())
 	}
 	return p.outgrown(d, &s)
+}
+
+// lower sets the lower ends of all costs, and takes the upper end of the
+// primary's without its prior where another candidate may still turn out to
+// hold more than it.
+func (p *Pool) lower(d *Draw, s *survey) {
+	r := d.Request
+	open := p.stillMatches(r, p.costs[s.primary].match)
+	best, others := 0, false
+	for i := range d.Candidates {
+		c := &p.costs[i]
+		most := c.match
+		if p.stillMatches(r, c.match) {
+			most = r.Length
+			others = others || i != s.primary
+		}
+		if i != s.primary {
+			best = max(best, c.match)
+		}
+		c.low = c.at(r.Length, s, most)
+	}
+	c := &p.costs[s.primary]
+	if s.phi > 0 && (open || p.livesHere(d, s, best)) {
+		// A later assistant turn may move prev up to the end.
+		c.low = min(c.low, c.at(r.Length, s, int(s.phi*float64(r.Length))))
+	}
+	if others {
+		c.high = c.at(r.Length, s, c.match)
+	}
 }
 
 // settled decides the claim for a known length; costs and the ranking by their
@@ -69,22 +99,13 @@ func (p *Pool) settled(d *Draw, key uint64, b band) bool {
 
 // outgrown decides the claim for an unknown length.
 func (p *Pool) outgrown(d *Draw, s *survey) bool {
-	first := d.Ranked[0]
-	if first != s.primary {
+	if d.Ranked[0] != d.Candidates[s.primary] {
 		return false
 	}
-	var f cost
-	for i, at := range d.Candidates {
-		if at == first {
-			f = p.costs[i]
-		}
-	}
-	for i, at := range d.Candidates {
-		if at == first {
-			continue
-		}
+	f := &p.costs[s.primary]
+	for i := range d.Candidates {
 		c := &p.costs[i]
-		if c.low < f.high || c.factor < f.factor || p.stillMatches(d.Request, d.Endpoint(at).Index) {
+		if i != s.primary && (c.high < f.high || c.factor < f.factor || p.stillMatches(d.Request, c.match)) {
 			return false
 		}
 	}

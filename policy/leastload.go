@@ -21,8 +21,8 @@ func (LeastLoad) Rank(d *Draw) {
 	p := d.pool
 	for i, at := range d.Candidates {
 		e := d.Endpoint(at)
-		wait := e.Queue(d.Request.Now)/e.Speed(d.Request.Now)*p.distance(e) + e.Penalty(d.Request.Now)
-		p.costs[i] = cost{low: wait, high: wait}
+		wait := e.Queue()*e.Pace()*p.distance(e) + e.Penalty(d.Request.Now)
+		p.costs[i].high = wait
 	}
 	p.rankByCost(d, d.Request.Key, band{})
 }

@@ -3,6 +3,8 @@
 package policy
 
 import (
+	"time"
+
 	"github.com/kvsteer/kvsteer/policy/hrw"
 	"github.com/kvsteer/kvsteer/policy/load"
 	"github.com/kvsteer/kvsteer/policy/table"
@@ -32,13 +34,17 @@ type Pool struct {
 	standard Instance
 
 	// Scratch of one pick, sized by SetEndpoints.
-	draw    Draw
-	subset  []hrw.Node
-	bits    []uint64 // candidates by table index
-	match   []uint32 // by table index
-	costs   []cost   // by candidate
-	members []int    // candidates within the tie band
-	ranks   []int32  // outcome of hrw.Rank
+	draw      Draw
+	subset    []hrw.Node
+	bits      []uint64 // candidates by table index
+	match     []uint32 // by table index
+	costs     []cost   // by candidate
+	ages      []age    // by position in the view, as of agesAt
+	meanAge   float64  // seconds
+	agesAt    time.Duration
+	agesKnown bool
+	members   []int   // candidates within the tie band
+	ranks     []int32 // outcome of hrw.Rank
 }
 
 // NewPool makes a pool over t, which may serve several pools. d is the
@@ -103,6 +109,7 @@ func (p *Pool) resize(n, top int) {
 	p.bits = make([]uint64, (top+63)/64)
 	p.match = make([]uint32, top)
 	p.costs = make([]cost, n)
+	p.ages, p.agesKnown = make([]age, n), false
 	p.members = make([]int, 0, n)
 	p.ranks = make([]int32, 0, n)
 }
@@ -225,14 +232,11 @@ func (p *Pool) decide(r *Request) Decision {
 	return d
 }
 
-// stillMatches reports whether the endpoint with this table index holds all
-// that is there so far, so that it may hold more of what follows.
-func (p *Pool) stillMatches(r *Request, index int) bool {
-	if r.Complete || index == load.None {
-		return false
-	}
+// stillMatches reports whether an endpoint that is known to hold match bytes of
+// r holds all that is there so far, so that it may hold more of what follows.
+func (p *Pool) stillMatches(r *Request, match int) bool {
 	n := len(r.Ends)
-	return n == 0 || p.match[index] == r.Ends[n-1]
+	return !r.Complete && (n == 0 || match == int(r.Ends[n-1])+r.TagBytes)
 }
 
 // distance is the cost factor of e's zone.

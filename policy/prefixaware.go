@@ -2,12 +2,7 @@
 
 package policy
 
-import (
-	"time"
-
-	"github.com/kvsteer/kvsteer/policy/hrw"
-	"github.com/kvsteer/kvsteer/policy/load"
-)
+import "github.com/kvsteer/kvsteer/policy/hrw"
 
 // PrefixAware weighs what an endpoint already holds of the prompt against how
 // busy it is, and takes the cheapest. For a request of L bytes and a candidate e
@@ -78,51 +73,44 @@ func (a PrefixAware) band() band { return band{seconds: a.TieSeconds, share: a.T
 // survey is what the costs of one draw have in common.
 type survey struct {
 	key     uint64
-	primary int     // position of the key's primary, −1 where nothing rests on it
+	head    int     // bytes of the head, tools included
+	primary int     // candidate that is the key's primary
 	basis   int     // bytes that φ is taken of: max(prev, head if the key is the head's)
 	phi     float64 // φ
-	arrive  float64 // arrivals/s of the head for each candidate
-	minAge  float64 // s
+	reuse   float64 // HeadDiscount · arrivals/s of the head for each candidate
 	rank    float64 // cost of one rank in seconds
-	priorAt interval
+	hoped   int     // bytes that the primary is believed to hold by φ
 }
-
-// interval is what the primary holds by φ alone, in bytes, as far as it is
-// known: least for certain, most at best.
-type interval struct{ least, most int }
 
 // report puts what the decision is to tell of the first endpoint into d.
 func (s *survey) report(d *Draw) {
-	if d.Ranked[0] == s.primary && s.priorAt.least > 0 {
+	if d.Ranked[0] == d.Candidates[s.primary] && s.hoped > 0 {
 		d.prior = s.basis
-		d.hoped = s.priorAt.least
+		d.hoped = s.hoped
 	}
 }
 
 // survey puts the costs of all candidates into the pool's scratch.
 func (a PrefixAware) survey(d *Draw) survey {
 	p, r := d.pool, d.Request
-	s := survey{key: r.Key, primary: -1, phi: p.prior.value}
+	s := survey{key: r.Key, head: r.head(), phi: p.prior.value, basis: r.prev()}
 	if a.IgnorePrior {
 		s.phi = 0
 	}
-	meanAge := p.ages(d, &s)
-	head := r.head()
-	if head > 0 {
-		s.arrive = p.table.Rate(r.HeadHash, r.Tag, r.Now) / float64(len(d.Candidates))
-	}
-	s.basis = r.prev()
-	if head > 0 && s.arrive*meanAge < a.HeadReuse {
-		s.key = r.HeadHash
-		s.basis = max(s.basis, head)
+	p.refreshAges(r.Now)
+	if s.head > 0 {
+		arrive := p.table.Rate(r.HeadHash, r.Tag, r.Now) / float64(len(d.Candidates))
+		s.reuse = a.HeadDiscount * arrive
+		if arrive*p.meanAge < a.HeadReuse {
+			s.key = r.HeadHash
+			s.basis = max(s.basis, s.head)
+		}
 	}
 	a.order(d, &s)
-	s.priorAt = p.expected(d, &s)
-	for i, at := range d.Candidates {
-		c := &p.costs[i]
-		a.charge(d, &s, at, c)
-		c.low += s.rank * float64(c.rank)
-		c.high += s.rank * float64(c.rank)
+	best := a.charge(d, &s)
+	if hoped := int(s.phi * float64(s.basis)); s.phi > 0 && p.livesHere(d, &s, best) {
+		s.hoped = hoped
+		p.costs[s.primary].high = p.costs[s.primary].at(r.Length, &s, max(hoped, p.costs[s.primary].match))
 	}
 	return s
 }
@@ -135,7 +123,7 @@ func (a PrefixAware) order(d *Draw, s *survey) {
 	}
 	nodes := d.Nodes()
 	if s.rank == 0 {
-		s.primary = d.Candidates[hrw.First(s.key, nodes)]
+		s.primary = hrw.First(s.key, nodes)
 		return
 	}
 	for i := range nodes {
@@ -145,92 +133,51 @@ func (a PrefixAware) order(d *Draw, s *survey) {
 	for rank, i := range p.ranks {
 		p.costs[i].rank = int32(rank)
 	}
-	s.primary = d.Candidates[p.ranks[0]]
+	s.primary = int(p.ranks[0])
 }
 
-// charge sets c to the cost of the endpoint at this position, its rank aside:
-// high if it holds no more than is known, low if it holds all of the rest of
-// the prompt that it may still turn out to hold.
-func (a PrefixAware) charge(d *Draw, s *survey, at int, c *cost) {
+// charge sets what each candidate costs if it holds no more than is known, and
+// returns the most that any but the primary is known to hold.
+func (a PrefixAware) charge(d *Draw, s *survey) (best int) {
 	p, r := d.pool, d.Request
-	e := d.Endpoint(at)
-	least := p.matched(r, e.Index)
-	most := least
-	if p.stillMatches(r, e.Index) {
-		most = r.Length
-	}
-	if at == s.primary {
-		least = max(least, s.priorAt.least)
-		most = max(most, least, s.priorAt.most)
-	}
-	price := a.Price + a.Evict*s.minAge/c.age
-	reuse := 1 / (1 + a.HeadDiscount*s.arrive*c.age)
-	far := p.distance(e)
-	speed := e.Speed(r.Now)
-	c.factor = price * far / speed / p.ratio.Value()
-	fixed := e.Queue(r.Now)*far/speed + e.Penalty(r.Now)
-	head := r.head()
-	c.high = fixed + c.factor*weigh(r.Length, head, least, reuse)
-	c.low = c.high
-	if most > least {
-		c.low = fixed + c.factor*weigh(r.Length, head, most, reuse)
-	}
-}
-
-// expected is what the primary may hold although no placement says so. Nothing
-// where another candidate is known to hold more of the conversation than it:
-// then the conversation lives there, and the primary has not seen it.
-func (p *Pool) expected(d *Draw, s *survey) interval {
-	r := d.Request
-	own := max(p.matched(r, d.Endpoint(s.primary).Index), r.head())
-	open := p.stillMatches(r, d.Endpoint(s.primary).Index) // its own match may grow
-	others := false                                        // and so may another's
-	best := 0
-	for _, at := range d.Candidates {
-		if at != s.primary {
-			index := d.Endpoint(at).Index
-			best = max(best, p.matched(r, index))
-			others = others || p.stillMatches(r, index) && len(r.Hashes) > 0
-		}
-	}
-	var i interval
-	if best <= own || open {
-		i.most = int(s.phi * float64(s.basis))
-		if !r.Complete { // a later assistant turn may move prev
-			i.most = max(i.most, int(s.phi*float64(r.Length)))
-		}
-	}
-	if best <= own && !others {
-		i.least = int(s.phi * float64(s.basis))
-	}
-	return i
-}
-
-// weigh is the bytes to compute, those of the head at a discount.
-func weigh(length, head, believed int, reuse float64) float64 {
-	believed = min(believed, length)
-	h := max(head-believed, 0)
-	return float64(length-believed-h) + float64(h)*reuse
-}
-
-// ages puts the age of each candidate's blocks into its cost, finds the
-// smallest and returns the mean, in seconds.
-func (p *Pool) ages(d *Draw, s *survey) float64 {
-	total := 0.0
-	s.minAge = maxAge.Seconds()
+	endpoints := p.view.Endpoints()
+	perByte := 1 / p.ratio.Value()
 	for i, at := range d.Candidates {
-		age := maxAge
-		if index := d.Endpoint(at).Index; index != load.None {
-			age = max(p.table.Age(index, d.Request.Now), minAge)
+		e := endpoints[at]
+		c := &p.costs[i]
+		c.match = p.matched(r, e.Index)
+		if c.match > best && i != s.primary {
+			best = c.match
 		}
-		p.costs[i].age = age.Seconds()
-		s.minAge = min(s.minAge, p.costs[i].age)
-		total += p.costs[i].age
+		pace := e.Pace()
+		if e.Far {
+			pace *= p.settings.FarFactor
+		}
+		c.fixed = e.Queue()*pace + e.Penalty(r.Now)
+		if s.rank > 0 {
+			c.fixed += s.rank * float64(c.rank)
+		}
+		c.factor = (a.Price + a.Evict*p.ages[at].youth) * pace * perByte
+		c.age = p.ages[at].seconds
+		c.high = c.at(r.Length, s, c.match)
 	}
-	return total / float64(len(d.Candidates))
+	return best
 }
 
-const (
-	minAge = time.Millisecond // below it ages are noise
-	maxAge = time.Hour        // an endpoint that holds nothing
-)
+// at is what c costs if it holds that much of a prompt of this length.
+func (c *cost) at(length int, s *survey, believed int) float64 {
+	believed = min(believed, length)
+	if believed >= s.head {
+		return c.fixed + c.factor*float64(length-believed)
+	}
+	shared := float64(s.head-believed) / (1 + s.reuse*c.age)
+	return c.fixed + c.factor*(float64(length-s.head)+shared)
+}
+
+// livesHere reports whether the primary may be expected to hold what no
+// placement tells of. It may not where another candidate is known to hold more
+// of the conversation than it: then the conversation lives there, and the
+// primary has not seen it.
+func (p *Pool) livesHere(d *Draw, s *survey, best int) bool {
+	return best <= max(p.costs[s.primary].match, s.head)
+}

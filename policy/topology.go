@@ -37,8 +37,8 @@ func (t Topology) Rank(d *Draw) {
 	total := 0.0
 	for i, at := range d.Candidates {
 		e := d.Endpoint(at)
-		wait := e.Queue(r.Now) / e.Speed(r.Now) * p.distance(e)
-		p.costs[i] = cost{low: wait}
+		wait := e.Queue() * e.Pace() * p.distance(e)
+		p.costs[i].high = wait
 		total += wait
 		n := p.nodes[at]
 		n.Weight = hrw.Weight(weight(e) / (1 + wait + e.Penalty(r.Now)))
@@ -68,7 +68,7 @@ func (t Topology) owner(d *Draw, limit float64) int {
 		return -1
 	}
 	for i, at := range d.Candidates {
-		if d.Endpoint(at).Index == index && d.pool.costs[i].low <= limit {
+		if d.Endpoint(at).Index == index && d.pool.costs[i].high <= limit {
 			return at
 		}
 	}

@@ -2,7 +2,10 @@
 
 package load
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // None is the Index of an endpoint without a place in the placement table.
 const None = -1
@@ -50,21 +53,24 @@ type Share struct {
 // Endpoint is one serving address of a pool with all that is known of its load.
 //
 // Its own sums are derived from the Flights that name it: queued is the sum of
-// their tokens, inFlight their number. Only Flight changes them.
+// their tokens, inFlight their number. Only Flight and View.Tick change them.
+// What a pick reads of each candidate stands first, in two cache lines.
 type Endpoint struct {
-	Spec
-	Index   int   // place in the placement table, None if it has none
-	Stats   Stats // as last reported; see At for the age
-	Others  Share
-	Prefill Estimate // prompt tokens/s while nothing else is queued
-	Decode  Estimate // output tokens/s of one request
-
-	view     *View // nil once it is no longer listed
-	flights  Flight
+	Index    int // place in the placement table, None if it has none
 	queued   int64
 	inFlight int
-	external Share // what the statistics show beyond own and others, at Stats.At
+	Others   Share
+	external Share    // what statistics show beyond own and others, faded by their age
+	pressure float64  // seconds that a KV cache in its last tenth costs
+	Prefill  Estimate // prompt tokens/s while nothing else is queued
+	Spec
 	failures failures
+
+	Stats   Stats    // as last reported
+	Decode  Estimate // output tokens/s of one request
+	foreign Share    // external at Stats.At
+	view    *View    // nil once it is no longer listed
+	flights Flight   // head of the ring
 }
 
 // Queued is the prompt tokens of our own streams that e has yet to compute.
@@ -74,53 +80,40 @@ func (e *Endpoint) Queued() int64 { return e.queued }
 func (e *Endpoint) InFlight() int { return e.inFlight }
 
 // Queue is the prompt tokens ahead of a request that is sent to e: own, other
-// workers' and external ones, the last faded by their age.
-func (e *Endpoint) Queue(now time.Duration) float64 {
-	q := float64(e.queued) + e.Others.Queued
-	if e.external.Queued > 0 {
-		q += e.external.Queued * fade(now-e.Stats.At)
-	}
-	return q
+// workers' and external ones, the last faded by their age at the last Tick.
+func (e *Endpoint) Queue() float64 {
+	return float64(e.queued) + e.Others.Queued + e.external.Queued
 }
 
 // Running is the number of requests e is busy with, counted as Queue counts.
-func (e *Endpoint) Running(now time.Duration) float64 {
-	n := float64(e.inFlight) + e.Others.InFlight
-	if e.external.InFlight > 0 {
-		n += e.external.InFlight * fade(now-e.Stats.At)
-	}
-	return n
+func (e *Endpoint) Running() float64 {
+	return float64(e.inFlight) + e.Others.InFlight + e.external.InFlight
 }
 
 // Ready reports whether e may be chosen: healthy, not draining, and its
 // circuit closed or due for a trial.
 func (e *Endpoint) Ready(now time.Duration) bool {
-	return e.Healthy && !e.Draining && e.failures.allow(now)
+	return e.Healthy && !e.Draining && (!e.failures.open || e.failures.due(now))
 }
 
 // Listed reports whether e is still an endpoint of its pool.
 func (e *Endpoint) Listed() bool { return e.view != nil }
 
 // Penalty is what choosing e costs beyond its queue, in seconds: 2 ms for each
-// running request (decode slows the prefill of others), up to one second as
-// the KV cache fills its last tenth, and the back-off after failures.
+// running request (its decode steps come between ours), up to one second as the
+// KV cache fills its last tenth, and the back-off after failures.
 func (e *Endpoint) Penalty(now time.Duration) float64 {
-	s := decodeSeconds*e.Running(now) + e.failures.penalty(now)
-	if over := e.Stats.KVUse - kvFull; over > 0 && e.known(now) {
-		s += min(over/(1-kvFull), 1)
+	s := decodeSeconds*e.Running() + e.pressure
+	if e.failures.backOff != 0 {
+		s += e.failures.penalty(now)
 	}
 	return s
 }
 
-// Speed is e's prefill rate as it is to be expected with what it is running,
-// in tokens/s: each running request takes 3 % of the pace of an idle engine.
-func (e *Endpoint) Speed(now time.Duration) float64 {
-	return e.Prefill.Value() / (1 + decodeSlowdown*e.Running(now))
-}
-
-// known reports whether the statistics are young enough to be believed.
-func (e *Endpoint) known(now time.Duration) bool {
-	return e.Stats.At > 0 && now-e.Stats.At < unknownAfter
+// Pace is the seconds that a prompt token takes on e with what it is running:
+// each running request takes 3 % of the pace of an idle engine.
+func (e *Endpoint) Pace() float64 {
+	return (1 + decodeSlowdown*e.Running()) / e.Prefill.value
 }
 
 const (
@@ -131,17 +124,24 @@ const (
 	kvFull         = 0.9              // KV use from which engines begin to preempt
 )
 
-// fade is the weight of statistics of this age: 2^(−age/half-life), 0 when
-// they are unknown. Between the powers of two it is linear, which is at most
-// 6 % off and a tenth of the price of an exponential for each candidate.
-func fade(age time.Duration) float64 {
-	if age <= 0 {
-		return 1
+// derive takes what the statistics show at its weight at this moment.
+func (e *Endpoint) derive(now time.Duration) {
+	weight := 0.0
+	if e.Stats.At > 0 {
+		weight = fade(now - e.Stats.At)
 	}
+	e.external = Share{Queued: e.foreign.Queued * weight, InFlight: e.foreign.InFlight * weight}
+	e.pressure = 0
+	if weight > 0 {
+		e.pressure = min(max(e.Stats.KVUse-kvFull, 0)/(1-kvFull), 1)
+	}
+}
+
+// fade is the weight of statistics of this age: 2^(−age/half-life), 0 when they
+// are unknown.
+func fade(age time.Duration) float64 {
 	if age >= unknownAfter {
 		return 0
 	}
-	whole := age / halfLife
-	part := float64(age%halfLife) / float64(halfLife)
-	return (1 - part/2) / float64(uint64(1)<<uint(whole))
+	return math.Exp2(-max(age, 0).Seconds() / halfLife.Seconds())
 }

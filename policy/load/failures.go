@@ -35,10 +35,10 @@ func (f *failures) fail(now time.Duration) {
 	f.open = f.open || f.count >= openFailures && now-oldest <= openWindow
 }
 
-// allow reports whether a request may be sent: the circuit is closed, or it is
-// due for a trial and none is under way.
-func (f *failures) allow(now time.Duration) bool {
-	return !f.open || now-f.last >= f.backOff && !f.trying
+// due reports whether a request may be sent although the circuit is open: as
+// the trial, if none is under way.
+func (f *failures) due(now time.Duration) bool {
+	return now-f.last >= f.backOff && !f.trying
 }
 
 // try notes that a request is sent; it reports whether it is the trial.

@@ -36,10 +36,10 @@ type Claim struct {
 func (f *Flight) Start(e *Endpoint, c Claim, now time.Duration) {
 	f.End()
 	*f = Flight{endpoint: e, tokens: max(c.Tokens, 0), claimed: max(c.Tokens, 0), started: now}
-	ahead := e.Queue(now)
+	ahead := e.Queue()
 	f.alone = c.Streamed && ahead <= aloneShare*float64(f.tokens) && f.tokens >= aloneTokens
 	if !c.Streamed {
-		seconds := (ahead + float64(f.tokens)) / e.Speed(now)
+		seconds := (ahead + float64(f.tokens)) * e.Pace()
 		f.due = now + time.Duration(seconds*float64(time.Second))
 	}
 	f.trial = e.failures.try(now)
@@ -102,9 +102,11 @@ func (f *Flight) Started() time.Duration { return f.started }
 func (f *Flight) Queued() int64 { return f.tokens }
 
 // Move sends f on to e, which serves in the place of the endpoint it was sent
-// to, with the tokens that were still queued there.
+// to, with the tokens that were still queued there. Since when e has had it is
+// not known, so it shows no rate.
 func (f *Flight) Move(e *Endpoint, now time.Duration) {
 	f.Start(e, Claim{Tokens: f.tokens, Streamed: f.due == 0}, now)
+	f.alone = false
 }
 
 // release takes the queued tokens off the endpoint.

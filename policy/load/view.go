@@ -95,11 +95,11 @@ func (v *View) Report(e *Endpoint, s Stats) {
 	e.Stats = s
 	ours := float64(e.inFlight) + e.Others.InFlight
 	foreign := max(0, s.Waiting+s.Running-ours)
-	e.external.InFlight = foreign
-	e.external.Queued = min(foreign, s.Waiting) * v.meanUncached
+	e.foreign = Share{Queued: min(foreign, s.Waiting) * v.meanUncached, InFlight: foreign}
 	if s.QueuedTokens > 0 {
-		e.external.Queued = max(0, s.QueuedTokens-float64(e.queued)-e.Others.Queued)
+		e.foreign.Queued = max(0, s.QueuedTokens-float64(e.queued)-e.Others.Queued)
 	}
+	e.derive(s.At)
 	v.reported = max(v.reported, s.At)
 }
 
@@ -118,7 +118,8 @@ func (v *View) Age(now time.Duration) time.Duration {
 func (v *View) MeanUncached() float64 { return v.meanUncached }
 
 // Tick takes the tokens of flights whose prefill has ended by estimate off
-// their endpoints, and derives every sum anew from the live flights.
+// their endpoints, derives every sum anew from the live flights, and fades what
+// is external by its age. Between two ticks picks read these numbers as they are.
 // Cost: O(endpoints + flights); call it from the tick.
 func (v *View) Tick(now time.Duration) {
 	for _, e := range v.endpoints {
@@ -130,5 +131,6 @@ func (v *View) Tick(now time.Duration) {
 			e.queued += f.tokens
 			e.inFlight++
 		}
+		e.derive(now)
 	}
 }

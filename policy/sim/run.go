@@ -275,10 +275,11 @@ func (r *run) take(g *gateway, j *job, uncached, now float64) {
 
 // follow brings a gateway's loads up to date from its own view.
 func (r *run) follow(g *gateway, now float64) {
+	g.view.Tick(clock(now))
 	for i := range g.Loads {
 		e := g.view.Find(engineName(i))
-		g.Loads[i].Queue = e.Queue(clock(now))
-		g.Loads[i].Requests = e.Running(clock(now))
+		g.Loads[i].Queue = e.Queue()
+		g.Loads[i].Requests = e.Running()
 	}
 }
 
