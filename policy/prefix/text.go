@@ -3,9 +3,9 @@
 package prefix
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"unicode/utf8"
+	"unsafe"
 )
 
 const (
@@ -13,13 +13,14 @@ const (
 	// within one, bytes are copied and hashed later; between them text is hashed where it lies.
 	stageSize = 512
 
-	// stageSlack is room for what one step may write behind stageSize: a run of UTF-8.
-	stageSlack = octet + wordBytes
+	// stageSlack is room for what one step may write behind stageSize: two words, and a run of UTF-8
+	// that begins in the second.
+	stageSlack = 2*wordBytes + octet
 
 	// longestEscape is what the longest escape takes up, a pair of surrogates; decodeBytes is what
-	// must be there for a step: a word of text, then an escape or an octet.
+	// must be there for a step: two words of text, then an escape or a run of UTF-8.
 	longestEscape = 12
-	decodeBytes   = wordBytes + octet
+	decodeBytes   = 2*wordBytes + octet
 )
 
 // text consumes the inside of a string as far as p has it.
@@ -103,87 +104,85 @@ func (s *Scanner) escapedText(p []byte) int {
 // dst has stageSize bytes, when src has not enough for the longest thing that may come, before a
 // quote, and before whatever needs a closer look.
 //
-// Each step writes a whole word or more, and counts what of it is text.
+// Each step writes two words or more, and counts what of it is text. The escapes of one letter stand
+// in the loop itself, since a call costs as much as a step in wasm.
 func decode(dst *[stageSize + stageSlack]byte, src []byte) (n, i int) {
-	for n < stageSize && len(src)-i >= decodeBytes {
-		w := word(src, i)
-		binary.LittleEndian.PutUint64(dst[n:], w)
+	in, out := unsafe.Pointer(unsafe.SliceData(src)), unsafe.Pointer(dst)
+	for n < stageSize && i <= len(src)-decodeBytes {
+		w, next := load(in, i), load(in, i+wordBytes)
+		store(out, n, w)
+		store(out, n+wordBytes, next)
 		odd := oddBits(w)
 		if odd == 0 {
 			n += wordBytes
 			i += wordBytes
-			continue
+			w, odd = next, oddBits(next)
+			if odd == 0 {
+				n += wordBytes
+				i += wordBytes
+				continue
+			}
 		}
 		k := bits.TrailingZeros64(odd) &^ 7
 		n += k >> 3
 		i += k >> 3
 		c := byte(w >> k)
-		switch {
-		case c == '\\':
-			m, took := escape(dst, n, src[i:])
-			if took == 0 {
-				return n, i
+		if c == '\\' {
+			if d := unescaped[src[i+1]]; d != 0 {
+				dst[n] = d
+				n++
+				i += 2
+				continue
 			}
-			n += m
-			i += took
-		case c >= utf8.RuneSelf:
-			took := copyMultibyte(dst, n, src[i:])
-			if took == 0 {
-				return n, i
-			}
-			n += took
-			i += took
-		default:
-			return n, i
 		}
+		m, took := decodeLong(dst, n, src[i:])
+		if took == 0 {
+			break
+		}
+		n += m
+		i += took
 	}
 	return n, i
 }
 
-// escape decodes the escapes of one kind that src begins with to dst[n:], up to stageSize.
-func escape(dst *[stageSize + stageSlack]byte, n int, src []byte) (m, i int) {
-	start := n
-	if c := src[1]; c != 'u' {
-		dst[n] = unescaped[c]
-		if dst[n] == 0 {
-			return 0, 0
-		}
-		return 1, 2
+// decodeLong decodes what src begins with to dst[n:] if it is \u escapes or UTF-8.
+func decodeLong(dst *[stageSize + stageSlack]byte, n int, src []byte) (m, took int) {
+	switch {
+	case src[0] == '\\' && src[1] == 'u':
+		return unicodeEscapes(dst, n, src)
+	case src[0] >= utf8.RuneSelf:
+		took = multibyte(src[:min(len(src), stageSize+stageSlack-n)])
+		copy(dst[n:], src[:took])
+		return took, took
 	}
-	for n < stageSize && len(src)-i >= longestEscape && src[i] == '\\' && src[i+1] == 'u' {
-		r := hex4(word(src, i))
-		took := 6
-		if r < 0 {
+	return 0, 0
+}
+
+// unicodeEscapes decodes the run of \u escapes that src begins with to dst[n:], up to stageSize.
+func unicodeEscapes(dst *[stageSize + stageSlack]byte, n int, src []byte) (m, i int) {
+	in, out := unsafe.Pointer(unsafe.SliceData(src)), unsafe.Pointer(dst)
+	start := n
+	for n < stageSize && i <= len(src)-longestEscape {
+		w := load(in, i)
+		r := hex4(w)
+		if uint16(w) != '\\'|'u'<<8 || r < 0 {
 			break
 		}
+		if r >= 0x800 && r < 0xd800 {
+			r := uint32(r)
+			store(out, n, uint64(0x8080e0|r>>12|r>>6&0x3f<<8|r&0x3f<<16))
+			n += 3
+			i += 6
+			continue
+		}
+		took := 6
 		if r >= 0xd800 && r <= 0xdfff {
 			r, took = surrogates(r, src[i:])
 		}
-		n += putRune(dst, n, uint32(r))
+		n += utf8.EncodeRune(dst[n:n+utf8.UTFMax], r)
 		i += took
 	}
 	return n - start, i
-}
-
-// putRune writes r, which is no surrogate, to dst[n:] in UTF-8.
-func putRune(dst *[stageSize + stageSlack]byte, n int, r uint32) int {
-	switch {
-	case r >= 0x800 && r < 0x10000:
-		binary.LittleEndian.PutUint32(dst[n:], 0x8080e0|r>>12|r>>6&0x3f<<8|r&0x3f<<16)
-		return 3
-	case r < 0x80:
-		dst[n] = byte(r)
-		return 1
-	}
-	return utf8.EncodeRune(dst[n:n+4], rune(r))
-}
-
-// copyMultibyte copies the run of UTF-8 sequences that src begins with to dst[n:], as far as dst has
-// room. src has decodeBytes at least.
-func copyMultibyte(dst *[stageSize + stageSlack]byte, n int, src []byte) int {
-	took := multibyte(src[:min(len(src), stageSize+stageSlack-n)])
-	copy(dst[n:], src[:took])
-	return took
 }
 
 // unescaped is what a backslash and a byte stand for, 0 if nothing.
@@ -195,7 +194,7 @@ var unescaped = [256]byte{
 // the escape of r.
 func surrogates(r rune, src []byte) (rune, int) {
 	if r <= 0xdbff && src[6] == '\\' && src[7] == 'u' {
-		if low := hex4(word(src, 4) >> 16); low >= 0xdc00 && low <= 0xdfff {
+		if low := hex4(word(src, 6)); low >= 0xdc00 && low <= 0xdfff {
 			return 0x10000 + (r-0xd800)<<10 + (low - 0xdc00), 12
 		}
 	}
