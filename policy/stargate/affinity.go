@@ -61,7 +61,7 @@ func (p *Picker) ringOf(virtual int) *ring {
 		}
 		p.rings.drop(g)
 	}
-	if !p.rings.room(ringBytes(virtual*len(p.endpoints), len(p.endpoints)), p.r.Now) {
+	if !p.rings.room(pointBytes*virtual*len(p.endpoints), p.r.Now) {
 		return nil
 	}
 	if p.reduced != nil && uint64(virtual) < p.d.virtual {

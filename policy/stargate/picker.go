@@ -33,11 +33,11 @@ type Picker struct {
 	instance  *Instance
 	r         *Request
 	endpoints []Endpoint
-	excluded  []bool   // by position: failed, or chosen by this pick
-	order     []uint64 // by position: the place in the request's random order
-	queues    []float64
-	ttfts     []float64 // as buckets are formed by
-	ranking   ranking
+	excluded  []bool    // by position: failed, or chosen by this pick
+	order     []uint64  // by position: the place in the request's random order
+	queues    []float64 // by position: ms
+	fastest   ranking   // by expected time to the first token as buckets are formed by, negated
+	ranking   ranking   // pulsar's
 	fields    fields
 	members   []int32
 	subset    []int32
@@ -90,7 +90,6 @@ func (p *Picker) Pick(dst []int, want int, d *Definition, i *Instance, r *Reques
 func (p *Picker) begin(want int, d *Definition, i *Instance, r *Request, endpoints []Endpoint) {
 	p.d, p.instance, p.r, p.endpoints = d, i, r, endpoints
 	p.excluded, p.order = p.excluded[:0], p.order[:0]
-	p.queues, p.ttfts = p.queues[:0], p.ttfts[:0]
 	for n := range endpoints {
 		p.excluded = append(p.excluded, endpoints[n].Excluded)
 		p.order = append(p.order, shuffled(r.Draw, uint64(n)))
@@ -102,7 +101,7 @@ func (p *Picker) begin(want int, d *Definition, i *Instance, r *Request, endpoin
 		p.walk(want)
 	}
 	if d.ranks() {
-		p.fields = p.ranking.start(p.fields.start(d, r), r, endpoints)
+		p.score()
 	}
 }
 

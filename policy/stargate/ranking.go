@@ -4,35 +4,41 @@ package stargate
 
 import "math"
 
-// ranking is pulsar's order of the endpoints with a valid rate: by weighted
-// rendezvous score, highest first, equal ones by ID. It is a heap of which no
-// more is sorted than is asked for.
+// ranking is an order of positions by score, highest first, equal ones by
+// position and so by ID. It is a heap of which no more is sorted than is asked
+// for.
 type ranking struct {
-	scores []float64 // by position
+	scores []float64 // by position; never NaN
 	heap   []int32   // positions that have no rank yet
 	ranks  []int32   // positions by rank, as far as known
 }
 
-// start scores all endpoints. Cost: a hash and a logarithm for each.
-func (k *ranking) start(f fields, r *Request, endpoints []Endpoint) fields {
-	f = f.add(tagAffinityKey, r.AffinityKey)
-	prefix := len(f)
-	k.heap, k.ranks = k.heap[:0], k.ranks[:0]
-	k.scores = k.scores[:0]
-	for i := range endpoints {
-		rate := endpoints[i].rate()
-		score := 0.0
-		if rate > 0 {
-			f = f[:prefix].add(tagEndpoint, endpoints[i].ID)
-			score = rate / -math.Log(unit(f.sum()))
-			k.heap = append(k.heap, int32(i))
-		}
-		k.scores = append(k.scores, score)
-	}
+// start orders these positions, whose scores are set.
+func (k *ranking) start(positions []int32) {
+	k.heap, k.ranks = append(k.heap[:0], positions...), k.ranks[:0]
 	for i := len(k.heap)/2 - 1; i >= 0; i-- {
 		k.sift(i)
 	}
-	return f
+}
+
+// score ranks the endpoints with a valid rate by weighted rendezvous hashing.
+// Cost: a hash and a logarithm for each.
+func (p *Picker) score() {
+	p.fields = p.fields.start(p.d, p.r).add(tagAffinityKey, p.r.AffinityKey)
+	prefix := len(p.fields)
+	k := &p.ranking
+	k.scores, p.members = k.scores[:0], p.members[:0]
+	for i := range p.endpoints {
+		e := &p.endpoints[i]
+		score, rate := 0.0, e.rate()
+		if rate > 0 {
+			p.fields = p.fields[:prefix].add(tagEndpoint, e.ID)
+			score = rate / -math.Log(unit(p.fields.sum()))
+			p.members = append(p.members, int32(i))
+		}
+		k.scores = append(k.scores, score)
+	}
+	k.start(p.members)
 }
 
 // unit maps a hash into (0, 1).
@@ -57,7 +63,7 @@ func (k *ranking) at(rank int) int32 {
 	return k.ranks[rank]
 }
 
-// before reports whether position i ranks above j. IDs ascend with positions.
+// before reports whether position i ranks above j.
 func (k *ranking) before(i, j int32) bool {
 	if k.scores[i] != k.scores[j] {
 		return k.scores[i] > k.scores[j]

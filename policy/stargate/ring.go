@@ -37,10 +37,12 @@ func (g *ring) matches(endpoints []Endpoint) bool {
 	return true
 }
 
-// ringBytes returns what a ring of so many points and endpoints takes.
-func ringBytes(points, endpoints int) int { return 128 + 16*points + 16*endpoints }
+// pointBytes is what a point takes.
+const pointBytes = 16
 
-func (g *ring) bytes() int { return ringBytes(len(g.points), len(g.ids)) }
+// bytes returns what the ring's points take. The rest is small beside them: 16
+// bytes for each endpoint.
+func (g *ring) bytes() int { return pointBytes * len(g.points) }
 
 // walk appends the positions of the first count endpoints clockwise from key
 // that skip does not hold, each once. It marks them in skip.

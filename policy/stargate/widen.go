@@ -2,14 +2,12 @@
 
 package stargate
 
-import (
-	"cmp"
-	"math"
-	"slices"
-)
+import "math"
 
-// estimate computes queues and times to the first token once per pick.
+// estimate computes queues and times to the first token once per pick. A time
+// that isn't a number is as bad as an infinite one.
 func (p *Picker) estimate() {
+	p.queues, p.fastest.scores = p.queues[:0], p.fastest.scores[:0]
 	for i := range p.endpoints {
 		e := &p.endpoints[i]
 		queue := e.queue(p.r)
@@ -20,10 +18,16 @@ func (p *Picker) estimate() {
 		if !p.d.ignorePrefill {
 			ttft += e.prefill(p.r)
 		}
+		if math.IsNaN(ttft) {
+			ttft = math.Inf(1)
+		}
 		p.queues = append(p.queues, queue)
-		p.ttfts = append(p.ttfts, ttft)
+		p.fastest.scores = append(p.fastest.scores, -ttft)
 	}
 }
+
+// ttft returns what estimate found for a position.
+func (p *Picker) ttft(position int32) float64 { return -p.fastest.scores[position] }
 
 // widen picks among the fastest of members: those of the first bucket, and of
 // further ones as the time that the request has waited unlocks them. It
@@ -50,34 +54,30 @@ func (p *Picker) unlocked(members []int32) []int32 {
 func (p *Picker) buckets(members []int32) []int32 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, m := range members {
-		low, high = min(low, p.ttfts[m]), max(high, p.ttfts[m])
+		low, high = min(low, p.ttft(m)), max(high, p.ttft(m))
 	}
 	if isFinite(high) && high-low <= p.d.bucket {
 		return members
 	}
-	slices.SortFunc(members, func(a, b int32) int {
-		if c := compareScores(p.ttfts[a], p.ttfts[b]); c != 0 {
-			return c
-		}
-		return cmp.Compare(a, b)
-	})
+	p.fastest.start(members)
 	budget, start := milliseconds(p.r.Elapsed), low
-	for i, m := range members {
-		if !isFinite(p.ttfts[m]) {
-			return members[:i]
+	for rank := range members {
+		ttft := p.ttft(p.fastest.at(rank))
+		if !isFinite(ttft) {
+			return p.fastest.ranks[:rank]
 		}
-		gap := p.ttfts[m] - start
+		gap := ttft - start
 		if gap <= p.d.bucket {
 			continue
 		}
 		need := gap * p.d.factor
 		if budget < need {
-			return members[:i]
+			return p.fastest.ranks[:rank]
 		}
 		budget -= need
-		start = p.ttfts[m]
+		start = ttft
 	}
-	return members
+	return p.fastest.ranks
 }
 
 // filter keeps the members that keep accepts, in place.
