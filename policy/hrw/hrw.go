@@ -3,6 +3,7 @@
 package hrw
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/cespare/xxhash/v2"
@@ -38,10 +39,13 @@ func First(key uint64, nodes []Node) int { return FirstOf(key, nodes, nil) }
 // FirstOf is [First] among the nodes whose bit is set in candidates (bit i%64
 // of word i/64); nil stands for all nodes.
 func FirstOf(key uint64, nodes []Node, candidates []uint64) int {
-	best := leader{index: -1}
+	best := leader{index: -1, weight: math.NaN()} // NaN equals no node's weight
 	if candidates == nil {
 		for i := range nodes {
-			best.meet(i, mix(key, nodes[i].Seed), nodes[i].Weight)
+			m := mix(key, nodes[i].Seed)
+			if !best.loses(m, nodes[i].Weight) {
+				best.challenge(i, m, nodes[i].Weight)
+			}
 		}
 		return best.index
 	}
@@ -51,7 +55,10 @@ func FirstOf(key uint64, nodes []Node, candidates []uint64) int {
 			if i >= len(nodes) {
 				return best.index
 			}
-			best.meet(i, mix(key, nodes[i].Seed), nodes[i].Weight)
+			m := mix(key, nodes[i].Seed)
+			if !best.loses(m, nodes[i].Weight) {
+				best.challenge(i, m, nodes[i].Weight)
+			}
 		}
 	}
 	return best.index
@@ -63,38 +70,31 @@ type leader struct {
 	index  int
 	mix    uint64
 	weight float64
-	score  float64
-	scored bool
+	score  float64 // 0 = not taken
+	reach  float64 // [reach] of the score
 }
 
-func (l *leader) meet(i int, m uint64, weight float64) {
+// loses reports that a node certainly loses, as most do. It is inlined.
+func (l *leader) loses(m uint64, weight float64) bool {
+	return weight == l.weight && m <= l.mix || hopeless(m, weight, l.reach)
+}
+
+// challenge compares with a node that may win.
+func (l *leader) challenge(i int, m uint64, weight float64) {
 	if weight == l.weight {
-		if m > l.mix {
-			l.index, l.mix, l.scored = i, m, false
-		}
+		l.index, l.mix, l.score, l.reach = i, m, 0, 0
 		return
 	}
-	l.meetOther(i, m, weight)
-}
-
-// meetOther compares with a node of another weight.
-func (l *leader) meetOther(i int, m uint64, weight float64) {
 	if !(weight > 0) {
 		return
 	}
-	if l.index < 0 {
-		*l = leader{index: i, mix: m, weight: weight}
-		return
-	}
-	if !l.scored {
-		l.score, l.scored = score(l.mix, l.weight), true
-	}
-	if hopeless(m, weight, l.score) {
-		return
+	if l.index >= 0 && l.score == 0 {
+		l.score = score(l.mix, l.weight)
+		l.reach = reach(l.score)
 	}
 	s := score(m, weight)
 	if s > l.score || s == l.score && m > l.mix {
-		*l = leader{index: i, mix: m, weight: weight, score: s, scored: true}
+		*l = leader{index: i, mix: m, weight: weight, score: s, reach: reach(s)}
 	}
 }
 

@@ -58,7 +58,8 @@ func (p *place) before(q *place) bool {
 type window struct {
 	places  [rankWindow]place
 	n, size int
-	after   place // the last place of the pass before; later passes find only what ranks below it
+	reach   float64 // [reach] of the last place's score once the window is full, 0 before
+	after   place   // the last place of the pass before; later passes find only what ranks below it
 	follows bool
 }
 
@@ -66,13 +67,15 @@ func (w *window) start(size int) {
 	if w.n > 0 {
 		w.after, w.follows = w.places[w.n-1], true
 	}
-	w.n, w.size = 0, size
+	w.n, w.size, w.reach = 0, size, 0
 }
 
 func (w *window) pass(key uint64, nodes []Node, candidates []uint64) {
 	if candidates == nil {
 		for i := range nodes {
-			w.meet(i, mix(key, nodes[i].Seed), nodes[i].Weight)
+			if m := mix(key, nodes[i].Seed); !hopeless(m, nodes[i].Weight, w.reach) {
+				w.meet(i, m, nodes[i].Weight)
+			}
 		}
 		return
 	}
@@ -82,22 +85,23 @@ func (w *window) pass(key uint64, nodes []Node, candidates []uint64) {
 			if i >= len(nodes) {
 				return
 			}
-			w.meet(i, mix(key, nodes[i].Seed), nodes[i].Weight)
+			if m := mix(key, nodes[i].Seed); !hopeless(m, nodes[i].Weight, w.reach) {
+				w.meet(i, m, nodes[i].Weight)
+			}
 		}
 	}
 }
 
 // meet inserts a node at its place if it has one in the window.
 func (w *window) meet(i int, m uint64, weight float64) {
-	full := w.n == w.size
-	if !(weight > 0) || full && hopeless(m, weight, w.places[w.n-1].score) {
+	if !(weight > 0) {
 		return
 	}
 	p := place{score: score(m, weight), mix: m, index: int32(i)}
 	if w.follows && !w.after.before(&p) {
 		return
 	}
-	if full {
+	if w.n == w.size {
 		if !p.before(&w.places[w.n-1]) {
 			return
 		}
@@ -109,4 +113,7 @@ func (w *window) meet(i int, m uint64, weight float64) {
 	}
 	w.places[at] = p
 	w.n++
+	if w.n == w.size {
+		w.reach = reach(w.places[w.n-1].score)
+	}
 }

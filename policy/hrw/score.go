@@ -10,7 +10,7 @@ import "math"
 // order of scores is then never against the order of mixes, which lets [First]
 // compare mixes instead of logarithms.
 func unit(m uint64) float64 {
-	return (float64(int64(m>>16)) + 0.5) * (1.0 / (1 << 48))
+	return float64((float64(int64(m>>16)) + 0.5) * (1.0 / (1 << 48)))
 }
 
 // score returns -weight/ln(u). The weight must be above 0.
@@ -18,13 +18,18 @@ func score(m uint64, weight float64) float64 {
 	return weight / -ln(unit(m))
 }
 
-// hopeless reports that the score of a mix and a weight is certainly below
-// best, without a logarithm: -ln(u) >= 1-u, so the score is at most
-// weight/(1-u). The factor leaves room for the rounding of best and of this
-// comparison, some 2⁻⁵⁰.
-func hopeless(m uint64, weight, best float64) bool {
+// hopeless reports that the score of a mix and a weight is certainly below the
+// one of which reach is given, without a logarithm: as -ln(u) >= 1-u, it is at
+// most weight/(1-u). 1-u is exactly the unit of the mix's complement.
+func hopeless(m uint64, weight, reach float64) bool {
+	return (float64(int64(^m>>16))+0.5)*reach > weight
+}
+
+// reach prepares a score for hopeless: in units of 2⁻⁴⁸, and less by a factor
+// that leaves room for its rounding and that of the comparison, some 2⁻⁵⁰.
+func reach(score float64) float64 {
 	const room = 1 - 1.0/(1<<40)
-	return best*(1-unit(m))*room > weight
+	return score * (room / (1 << 48))
 }
 
 // ln returns the natural logarithm of u for 2⁻⁵⁰ <= u < 1, off by at most 4

@@ -4,13 +4,12 @@ package table
 
 // node is one placement: the endpoint of the list it is in holds the slot.
 type node struct {
-	slot     uint32
-	size     uint32 // canonical bytes
-	touched  uint32 // milliseconds
-	newer    uint32 // neighbours in the endpoint's list
-	older    uint32
-	next     uint32 // next in the bucket of (slot, endpoint), or next free node
-	endpoint uint16
+	slot         uint32
+	size         uint32 // canonical bytes
+	touched      uint32 // milliseconds
+	newer, older uint32 // neighbours in the endpoint's list
+	next         uint32 // next in the bucket of (slot, endpoint), or next free node
+	endpoint     uint16
 }
 
 // list is what an endpoint holds, in order of time.

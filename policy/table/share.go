@@ -33,7 +33,7 @@ func (t *Table) spread() {
 	if known > 0 {
 		mean = sum / known
 	}
-	perByte := float64(t.config.Nodes) / (sum + (live-known)*mean)
+	perByte := float64(t.config.Nodes) / (sum + float64((live-known)*mean))
 	for i := range t.lists {
 		l := &t.lists[i]
 		if !l.live {

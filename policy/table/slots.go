@@ -18,15 +18,14 @@ type key struct {
 
 // slot is a block under one tag, or a conversation key.
 type slot struct {
-	hash, tag uint64
-	next      uint32  // next in the bucket of the key, or next free slot
-	newer     uint32  // neighbours in the bucket of the hash alone; owners aren't in it
-	older     uint32  //
-	last      uint32  // when this block, as a head, last arrived, in milliseconds
-	gap       float32 // moving average of the gaps between arrivals, in milliseconds; 0 = none seen
-	holders   uint16  // set bits in the holder row; 0 only while free or being claimed
-	owner     bool    // as in key
-	arrived   bool    // last is set
+	hash, tag    uint64
+	next         uint32  // next in the bucket of the key, or next free slot
+	newer, older uint32  // neighbours in the bucket of the hash alone, where owners aren't
+	last         uint32  // when this block, as a head, last arrived, in milliseconds
+	gap          float32 // moving average of the gaps between arrivals, in milliseconds; 0 = none seen
+	holders      uint16  // set bits in the holder row; 0 only while free or being claimed
+	owner        bool    // as in key
+	arrived      bool    // last is set
 }
 
 func (s *slot) key() key { return key{s.hash, s.tag, s.owner} }
