@@ -6,22 +6,23 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tidwall/gjson"
+	"github.com/valyala/fastjson"
 )
 
 // definition reads an algorithm's name or an object with its parameters. other
 // takes fields that are none, and reports whether it knows them. The result is
 // nil where the algorithm isn't known.
 func (d *documentReader) definition(n node, base string, other func(key string, field node) bool) *Static {
-	if n.Type == gjson.String {
+	switch n.Type() {
+	case fastjson.TypeString:
 		return d.named(n, base)
-	}
-	if !n.IsObject() {
+	case fastjson.TypeObject:
+	default:
 		d.fault(n.at, FaultWrongType, "must be an algorithm's name or an object")
 		return nil
 	}
 	var s *Static
-	if name := n.Get(fieldAlgorithm); name.Exists() {
+	if name := n.Get(fieldAlgorithm); name != nil {
 		s = d.named(node{name, n.under(fieldAlgorithm)}, base)
 	} else {
 		d.fault(n.under(fieldAlgorithm), FaultMissing, "names the algorithm")
@@ -40,11 +41,12 @@ func (d *documentReader) definition(n node, base string, other func(key string, 
 
 // named reads the name of an algorithm.
 func (d *documentReader) named(n node, base string) *Static {
-	if n.Type != gjson.String {
+	name, ok := n.text()
+	if !ok {
 		d.fault(n.at, FaultWrongType, "must be an algorithm's name")
 		return nil
 	}
-	m := d.catalog.method(n.Str)
+	m := d.catalog.method(name)
 	if m == nil {
 		d.unknownAlgorithm(n.at)
 		return nil
@@ -84,7 +86,7 @@ func (d *documentReader) judge(s *Static, n node) {
 	}
 	for i := range params {
 		p := &params[i]
-		if n.Get(gjson.Escape(p.Name)).Exists() && s.settings.inert(i) {
+		if n.Exists(p.Name) && s.settings.inert(i) {
 			why := p.Inert.appendMessage([]byte("has no effect "), s.settings.method.name)
 			d.config.warnings = append(d.config.warnings, Fault{n.under(p.Name), FaultInert, string(why)})
 		}
@@ -93,35 +95,33 @@ func (d *documentReader) judge(s *Static, n node) {
 
 // decode makes a value of p from JSON. Integers are never read as floats.
 func (p *Parameter) decode(n node) (v Value, reason string) {
-	want := map[Type]gjson.Type{Uint: gjson.Number, Number: gjson.Number, Enum: gjson.String, String: gjson.String}
-	if p.Type == Bool {
-		if !n.IsBool() {
-			return Value{}, FaultWrongType
-		}
-		return BoolValue(n.Bool()), ""
-	}
-	if n.Type != want[p.Type] {
-		return Value{}, FaultWrongType
-	}
-	switch p.Type {
-	case Uint:
-		return p.decodeUint(n.Raw)
-	case Number:
-		f, err := strconv.ParseFloat(n.Raw, 64)
+	text, isText := n.text()
+	isNumber := n.Type() == fastjson.TypeNumber
+	switch {
+	case p.Type == Uint && isNumber:
+		return p.decodeUint(n.literal())
+	case p.Type == Number && isNumber:
+		f, err := strconv.ParseFloat(n.literal(), 64)
 		if err != nil || !p.Static.has(f) {
 			return Value{}, FaultOutOfRange
 		}
 		return NumberValue(f), ""
-	case Enum:
-		if v, missing := p.member(n.Str); missing == 0 {
+	case p.Type == Bool && n.Type() == fastjson.TypeTrue:
+		return BoolValue(true), ""
+	case p.Type == Bool && n.Type() == fastjson.TypeFalse:
+		return BoolValue(false), ""
+	case p.Type == Enum && isText:
+		if v, unknown := p.member(text); unknown == 0 {
 			return v, ""
 		}
 		return Value{}, FaultNotInSet
+	case p.Type == String && isText:
+		if float64(len(text)) > p.Static.Max {
+			return Value{}, FaultOutOfRange
+		}
+		return StringValue(text), ""
 	}
-	if float64(len(n.Str)) > p.Static.Max {
-		return Value{}, FaultOutOfRange
-	}
-	return StringValue(strings.Clone(n.Str)), ""
+	return Value{}, FaultWrongType
 }
 
 func (p *Parameter) decodeUint(literal string) (Value, string) {

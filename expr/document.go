@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tidwall/gjson"
+	"github.com/valyala/fastjson"
 )
 
 // The field names of the document.
@@ -23,11 +23,21 @@ const (
 // of type Faults and holds everything that is wrong; pointer is where the
 // document stands in a larger one and starts each fault's pointer.
 func (c *Catalog) ParseConfig(document, pointer string) (*Config, error) {
-	d := &documentReader{catalog: c, config: &Config{catalog: c, models: make(map[string]*entry)}}
-	if !gjson.Valid(document) {
-		return nil, Faults{{pointer, FaultSyntax, "the document is not valid JSON"}}
+	if err := fastjson.Validate(document); err != nil { // stricter than the parser
+		return nil, Faults{{pointer, FaultSyntax, err.Error()}}
 	}
-	d.top(node{gjson.Parse(document), pointer})
+	v, err := fastjson.Parse(document)
+	if err != nil {
+		return nil, Faults{{pointer, FaultSyntax, err.Error()}}
+	}
+	return c.DecodeConfig(v, pointer)
+}
+
+// DecodeConfig is ParseConfig for a document that is parsed already and was
+// found to be valid. It keeps nothing of v.
+func (c *Catalog) DecodeConfig(v *fastjson.Value, pointer string) (*Config, error) {
+	d := &documentReader{catalog: c, config: &Config{catalog: c, models: make(map[string]*entry)}}
+	d.top(node{v, pointer})
 	if len(d.faults) > 0 {
 		return nil, d.faults
 	}
@@ -43,9 +53,20 @@ type documentReader struct {
 
 // node is a value of the document and where it stands.
 type node struct {
-	gjson.Result
+	*fastjson.Value
 	at string // JSON pointer
 }
+
+// text returns a copy of a string; ok tells whether n is one.
+func (n node) text() (s string, ok bool) {
+	if n.Type() != fastjson.TypeString {
+		return "", false
+	}
+	return string(n.GetStringBytes()), true
+}
+
+// literal returns a number as it is written.
+func (n node) literal() string { return string(n.MarshalTo(nil)) }
 
 // under returns the pointer of a member of n.
 func (n node) under(key string) string {
@@ -63,20 +84,20 @@ func (d *documentReader) fault(at, reason, detail string) {
 // object calls visit with each member of n, which must be an object with no key
 // twice.
 func (d *documentReader) object(n node, visit func(key string, member node)) {
-	if !n.IsObject() {
+	if n.Type() != fastjson.TypeObject {
 		d.fault(n.at, FaultWrongType, "must be an object")
 		return
 	}
 	seen := make(map[string]bool)
-	n.ForEach(func(key, value gjson.Result) bool {
-		member := node{value, n.under(key.Str)}
-		if seen[key.Str] {
+	n.GetObject().Visit(func(k []byte, value *fastjson.Value) {
+		key := string(k)
+		member := node{value, n.under(key)}
+		if seen[key] {
 			d.fault(member.at, FaultDuplicateKey, "the key stands here twice")
-			return true
+			return
 		}
-		seen[key.Str] = true
-		visit(key.Str, member)
-		return true
+		seen[key] = true
+		visit(key, member)
 	})
 }
 
@@ -84,7 +105,7 @@ func (d *documentReader) object(n node, visit func(key string, member node)) {
 // so that the order of fields doesn't matter.
 func (d *documentReader) top(n node) {
 	shared := scope{allowed: d.catalog.requests}
-	models := node{at: n.under(fieldModels)}
+	var models node
 	d.config.fallback = &entry{own: d.preset(d.catalog.preset, fieldDefault)}
 	d.object(n, func(key string, member node) {
 		switch key {
@@ -101,7 +122,7 @@ func (d *documentReader) top(n node) {
 				[]string{fieldDefault, fieldAlgorithms, fieldModels, fieldParameters}, " "))
 		}
 	})
-	if models.Exists() {
+	if models.Value != nil {
 		d.models(models, shared)
 	}
 	if d.config.fallback.own != nil {
@@ -150,7 +171,7 @@ func (d *documentReader) models(n node, shared scope) {
 		})}
 		if e.own != nil {
 			e.finish(d.catalog, own, shared)
-			d.config.models[strings.Clone(id)] = e
+			d.config.models[id] = e
 		}
 	})
 }
@@ -179,25 +200,23 @@ func (d *documentReader) algorithms(n node, prefix string) map[*method]*Static {
 
 // parameters reads an allow-list.
 func (d *documentReader) parameters(n node) (allowed set) {
-	if !n.IsArray() {
+	if n.Type() != fastjson.TypeArray {
 		d.fault(n.at, FaultWrongType, "must be an array of parameter names")
 		return 0
 	}
-	i := 0
-	n.ForEach(func(_, value gjson.Result) bool {
-		at := n.under(strconv.Itoa(i))
-		i++
-		id, known := d.catalog.ids[value.Str]
+	for i, value := range n.GetArray() {
+		member := node{value, n.under(strconv.Itoa(i))}
+		name, ok := member.text()
+		id, known := d.catalog.ids[name]
 		switch {
-		case value.Type != gjson.String:
-			d.fault(at, FaultWrongType, "must be a parameter name")
+		case !ok:
+			d.fault(member.at, FaultWrongType, "must be a parameter name")
 		case !known:
-			d.fault(at, FaultUnknownParameter, "no algorithm takes such a parameter")
+			d.fault(member.at, FaultUnknownParameter, "no algorithm takes such a parameter")
 		default:
 			allowed.add(id)
 		}
-		return true
-	})
+	}
 	return allowed
 }
 
