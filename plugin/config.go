@@ -28,6 +28,7 @@ type config struct {
 	seed     uint64 // of block hashes; 0: one per process
 	readers  int    // bodies read at once
 	receipt  bool   // answers carry x-kvsteer-decision
+	scope    scope  // of keys in shared data
 }
 
 // mode tells whether a choice takes effect.
@@ -94,6 +95,7 @@ func defaultConfig() config {
 		table:    tableConfig{bytes: 3 << 20, endpoints: 256},
 		gateways: 1,
 		readers:  256,
+		scope:    "kvsteer",
 	}
 }
 
@@ -121,6 +123,7 @@ func parseConfig(text []byte) (config, []fault) {
 		"hash_seed":       d.integer(&seed, 1, 1<<53),
 		"readers":         d.integer(&c.readers, 1, 4096),
 		"decision_header": d.boolean(&c.receipt),
+		"scope":           d.text((*string)(&c.scope)),
 		"wait": func(v *fastjson.Value, at string) {
 			d.object(v, at, fields{
 				"bytes":        d.integer(&c.wait.bytes, 1, 16<<20),

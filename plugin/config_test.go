@@ -14,7 +14,7 @@ func TestConfigReadsEveryField(t *testing.T) {
 		"pools": [{"cluster": "a", "algorithm": "topology", "kv_tokens": 1000, "endpoints": [
 			"10.0.0.1:80", "[2001:db8::1]:8000", "envoy://connect_originate/10.0.0.2:80",
 			{"address": "10.0.0.3:80", "capacity": 2.5, "kv_tokens": 5, "prefill_tokens_per_second": 9000, "zone": "z"}]}],
-		"mode": "observe", "percent": 7, "body": "on", "gateways": 3, "hash_seed": 42, "readers": 9, "decision_header": true,
+		"mode": "observe", "percent": 7, "body": "on", "gateways": 3, "hash_seed": 42, "readers": 9, "decision_header": true, "scope": "blue",
 		"wait": {"bytes": 1000, "milliseconds": 20, "silent_ticks": 4},
 		"prompt": {"max_bytes": 8192, "billing_line": true, "paths": {"/x/answer": "chat"}},
 		"table": {"bytes": 1048576, "endpoints": 16}}`))
@@ -28,7 +28,7 @@ func TestConfigReadsEveryField(t *testing.T) {
 	if want := (endpointConfig{"10.0.0.3:80", 2.5, 5, 9000, "z"}); p.endpoints[3] != want {
 		t.Errorf("endpoint = %+v, want %+v", p.endpoints[3], want)
 	}
-	if c.mode != observe || c.percent != 7 || c.body != bodyOn || c.gateways != 3 || c.seed != 42 || c.readers != 9 || !c.receipt {
+	if c.mode != observe || c.percent != 7 || c.body != bodyOn || c.gateways != 3 || c.seed != 42 || c.readers != 9 || !c.receipt || c.scope != "blue" {
 		t.Errorf("config = %+v", c)
 	}
 	if want := (waitConfig{1000, 20 * time.Millisecond, 4}); c.wait != want {

@@ -51,7 +51,7 @@ func (f *filter) OnPluginStart(int) types.OnPluginStartStatus {
 	f.shapes.configured = c.prompt.paths
 	f.prompt = prefix.Config{Seed: c.seed, MaxBytes: c.prompt.maxBytes, KeepBilling: c.prompt.billing}
 	f.readers.limit = c.readers
-	f.plantSeed()
+	f.plantSeed(c.scope)
 	f.metrics.define(f.host)
 	f.warmUp()
 	f.tickPeriod(tickPeriod)
@@ -68,7 +68,7 @@ func (f *filter) OnPluginDone() bool {
 // NewHttpContext returns a stream for one request.
 func (f *filter) NewHttpContext(id uint32) types.HttpContext {
 	if f.prompt.Seed == 0 {
-		f.prompt.Seed = f.readSeed()
+		f.prompt.Seed = f.readSeed(f.config.scope)
 	}
 	if n := len(f.spare); n > 0 {
 		s := f.spare[n-1]
@@ -113,8 +113,8 @@ func (f *filter) shareProbe() {
 		return
 	}
 	if f.probe.strikes >= strikesMissing {
-		f.setSharedData(probeKey, []byte{1}, 0)
-	} else if _, _, ok := f.sharedData(probeKey); ok {
+		f.setSharedData(f.config.scope.key(probeKey), []byte{1}, 0)
+	} else if _, _, ok := f.sharedData(f.config.scope.key(probeKey)); ok {
 		f.probe.missing(f.clock)
 	}
 }

@@ -24,7 +24,7 @@ const (
 	strikesMissing = 3
 	strikeTime     = 10 * time.Millisecond
 	probeAgain     = time.Minute
-	probeKey       = "kvsteer/body_missing"
+	probeKey       = "body_missing"
 )
 
 // mayWait reports whether a stream's headers may wait for its body.

@@ -53,22 +53,29 @@ func (v *vm) time() time.Duration {
 	return v.clock
 }
 
+// scope is the prefix of every key in shared data and of every queue's name:
+// Istio's plugins all share one namespace, and two kvsteers of one Envoy that
+// serve different pools are not to meet.
+type scope string
+
+func (s scope) key(name string) string { return string(s) + "/" + name }
+
 // seedKey names the seed of block hashes in shared data.
-const seedKey = "kvsteer/seed"
+const seedKey = "seed"
 
 // plantSeed writes the seed of block hashes unless there is one. Every VM does
 // so while it is configured; of several writers the last one wins, and all are
 // done before the first request.
-func (v *vm) plantSeed() {
-	if _, _, ok := v.sharedData(seedKey); !ok {
-		v.setSharedData(seedKey, binary.LittleEndian.AppendUint64(nil, rand.Uint64()|1), 0)
+func (v *vm) plantSeed(s scope) {
+	if _, _, ok := v.sharedData(s.key(seedKey)); !ok {
+		v.setSharedData(s.key(seedKey), binary.LittleEndian.AppendUint64(nil, rand.Uint64()|1), 0)
 	}
 }
 
 // readSeed returns the seed of block hashes: one per process and random, so
 // that no client can know which prompts collide. Not 0.
-func (v *vm) readSeed() uint64 {
-	if b, _, ok := v.sharedData(seedKey); ok && len(b) == 8 {
+func (v *vm) readSeed(s scope) uint64 {
+	if b, _, ok := v.sharedData(s.key(seedKey)); ok && len(b) == 8 {
 		return binary.LittleEndian.Uint64(b)
 	}
 	return rand.Uint64() | 1
