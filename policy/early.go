@@ -40,7 +40,7 @@ func (a PrefixAware) rankEarly(d *Draw) bool {
 	}
 	p := d.pool
 	s := a.survey(d)
-	p.rankByCost(d, s.key, a.band())
+	p.rankByCost(d, s.key, a.band(), p.ranks)
 	s.report(d)
 	if r.LengthKnown {
 		p.lower(d, &s)
@@ -54,58 +54,60 @@ func (a PrefixAware) rankEarly(d *Draw) bool {
 // hold more than it.
 func (p *Pool) lower(d *Draw, s *survey) {
 	r := d.Request
-	open := p.stillMatches(r, p.costs[s.primary].match)
 	best, others := 0, false
 	for i := range d.Candidates {
-		c := &p.costs[i]
-		most := c.match
-		if p.stillMatches(r, c.match) {
+		held := int(p.held[i])
+		most := held
+		if p.stillMatches(r, held) {
 			most = r.Length
 			others = others || i != s.primary
 		}
 		if i != s.primary {
-			best = max(best, c.match)
+			best = max(best, held)
 		}
-		c.low = c.at(r.Length, s, most)
+		p.low[i] = p.cost(d, s, i, most)
 	}
-	c := &p.costs[s.primary]
-	if s.phi > 0 && (open || p.livesHere(d, s, best)) {
+	held := int(p.held[s.primary])
+	if s.phi > 0 && (p.stillMatches(r, held) || p.livesHere(s, best)) {
 		// A later assistant turn may move prev up to the end.
-		c.low = min(c.low, c.at(r.Length, s, int(s.phi*float64(r.Length))))
+		p.low[s.primary] = min(p.low[s.primary], p.cost(d, s, s.primary, int(s.phi*float64(r.Length))))
 	}
 	if others {
-		c.high = c.at(r.Length, s, c.match)
+		p.high[s.primary] = p.cost(d, s, s.primary, held)
 	}
 }
 
 // settled decides the claim for a known length; costs and the ranking by their
 // upper ends are in the pool's scratch.
 func (p *Pool) settled(d *Draw, key uint64, b band) bool {
-	low, high := p.costs[0].low, p.costs[0].high
+	low, high := p.low[0], p.high[0]
 	for i := range d.Candidates {
-		low = min(low, p.costs[i].low)
-		high = min(high, p.costs[i].high)
+		low = min(low, p.low[i])
+		high = min(high, p.high[i])
 	}
 	possible, certain := b.above(high), b.above(low)
 	p.members = p.members[:0]
 	for i := range d.Candidates {
-		if p.costs[i].low <= possible {
+		if p.low[i] <= possible {
 			p.members = append(p.members, i)
 		}
 	}
 	first := p.members[hrw.First(key, p.memberNodes(d))]
-	return d.Candidates[first] == d.Ranked[0] && p.costs[first].high <= certain
+	return d.Candidates[first] == d.Ranked[0] && p.high[first] <= certain
 }
 
 // outgrown decides the claim for an unknown length.
 func (p *Pool) outgrown(d *Draw, s *survey) bool {
-	if d.Ranked[0] != d.Candidates[s.primary] {
+	first := d.Candidates[s.primary]
+	if d.Ranked[0] != first {
 		return false
 	}
-	f := &p.costs[s.primary]
-	for i := range d.Candidates {
-		c := &p.costs[i]
-		if i != s.primary && (c.high < f.high || c.factor < f.factor || p.stillMatches(d.Request, c.match)) {
+	high, factor := p.high[s.primary], p.factor(s, first)
+	for i, at := range d.Candidates {
+		if i == s.primary {
+			continue
+		}
+		if p.high[i] < high || p.factor(s, at) < factor || p.stillMatches(d.Request, int(p.held[i])) {
 			return false
 		}
 	}

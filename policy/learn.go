@@ -34,9 +34,9 @@ func (p *Pool) matchOf(e *load.Endpoint, r *Request) int {
 	if e.Index == load.None {
 		return 0
 	}
-	clear(p.bits)
-	p.bits[e.Index>>6] |= 1 << (e.Index & 63)
-	p.table.Match(p.match, r.chain(), p.bits)
+	clear(p.asked)
+	p.asked[e.Index>>6] |= 1 << (e.Index & 63)
+	p.table.Match(p.match, r.chain(), p.asked)
 	return p.matched(r, e.Index)
 }
 

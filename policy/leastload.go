@@ -3,8 +3,8 @@
 package policy
 
 // LeastLoad takes the endpoint that would start on the request first: the
-// shortest queue by its speed, penalties included; ties go to fewer running
-// requests, then by rendezvous rank of the conversation.
+// shortest queue by its pace, penalties included; ties go by rendezvous rank of
+// the conversation.
 type LeastLoad struct{}
 
 // Name implements Definition.
@@ -19,10 +19,9 @@ func (l LeastLoad) New(uint64) Instance { return l }
 // Rank implements Instance.
 func (LeastLoad) Rank(d *Draw) {
 	p := d.pool
+	quotes := p.view.Quotes()
 	for i, at := range d.Candidates {
-		e := d.Endpoint(at)
-		wait := e.Queue()*e.Pace()*p.distance(e) + e.Penalty(d.Request.Now)
-		p.costs[i].high = wait
+		p.high[i] = quotes[at].Wait
 	}
-	p.rankByCost(d, d.Request.Key, band{})
+	p.rankByCost(d, d.Request.Key, band{}, nil)
 }

@@ -31,20 +31,27 @@ type Pool struct {
 	ratio    load.Estimate // canonical bytes per token
 	prior    prior
 	nodes    []hrw.Node
+	everyone []int    // all positions
+	bits     []uint64 // all table indices
 	standard Instance
 
-	// Scratch of one pick, sized by SetEndpoints.
-	draw      Draw
-	subset    []hrw.Node
-	bits      []uint64 // candidates by table index
-	match     []uint32 // by table index
-	costs     []cost   // by candidate
-	ages      []age    // by position in the view, as of agesAt
-	meanAge   float64  // seconds
+	ages      []age // by position in the view, as of agesAt
+	meanAge   float64
 	agesAt    time.Duration
 	agesKnown bool
-	members   []int   // candidates within the tie band
-	ranks     []int32 // outcome of hrw.Rank
+
+	// Scratch of one pick, sized by SetEndpoints.
+	draw    Draw
+	drawn   []int      // candidates, where they aren't everyone
+	asked   []uint64   // their table indices
+	subset  []hrw.Node // their nodes, or those of the tie band
+	match   []uint32   // by table index
+	high    []float64  // cost by candidate, with what it is known to hold
+	low     []float64  // cost by candidate, if it holds all it may turn out to hold
+	held    []int32    // bytes that placements tell of, by candidate
+	rankOf  []int32    // place in the rendezvous ranking, by candidate
+	ranks   []int32    // outcome of hrw.Rank
+	members []int      // candidates within the tie band
 }
 
 // NewPool makes a pool over t, which may serve several pools. d is the
@@ -55,6 +62,7 @@ func NewPool(s Settings, d Definition, t *table.Table) *Pool {
 		s.FarFactor = defaultFarFactor
 	}
 	p := &Pool{settings: s, table: t}
+	p.view.FarFactor = s.FarFactor
 	p.ratio = load.NewEstimate(load.RatioPrior(), s.BytesPerToken)
 	p.prior = newPrior(s.Gateways)
 	p.standard = d.New(s.Seed)
@@ -74,25 +82,30 @@ func (p *Pool) SetEndpoints(specs []load.Spec) {
 	for _, e := range change.Removed {
 		if e.Index != load.None {
 			p.table.Remove(e.Index)
-			e.Index = load.None
+			e.Place(load.None)
 		}
 	}
 	for _, e := range change.Added {
-		if i, ok := p.table.Add(e.Capacity); ok {
-			e.Index = i
+		if i, ok := p.table.Add(0); ok {
+			e.Place(i)
 		}
 	}
 	list := p.view.Endpoints()
-	p.nodes = p.nodes[:0]
 	top := 0
 	for _, e := range list {
-		if e.Index != load.None {
-			p.table.SetCapacity(e.Index, e.Capacity/uint64(p.settings.Gateways))
-			top = max(top, e.Index+1)
-		}
-		p.nodes = append(p.nodes, hrw.Node{Seed: hrw.Seed(e.ID), Weight: hrw.Weight(weight(e))})
+		top = max(top, e.Index+1)
 	}
 	p.resize(len(list), top)
+	for at, e := range list {
+		p.everyone[at] = at
+		p.nodes[at] = hrw.Node{Seed: hrw.Seed(e.ID), Weight: hrw.Weight(weight(e))}
+		if e.Index != load.None {
+			p.bits[e.Index>>6] |= 1 << (e.Index & 63)
+			// Gateways that share nothing fill an engine's cache together: what
+			// one of them has sent there lives through its share of the room.
+			p.table.SetCapacity(e.Index, e.Capacity/uint64(p.settings.Gateways))
+		}
+	}
 }
 
 func weight(e *load.Endpoint) float64 {
@@ -102,16 +115,18 @@ func weight(e *load.Endpoint) float64 {
 	return 1
 }
 
-// resize makes the scratch fit n endpoints with table indices below top.
+// resize makes all that is kept for each endpoint fit n of them, with table
+// indices below top.
 func (p *Pool) resize(n, top int) {
-	p.draw.Candidates = make([]int, 0, n)
-	p.subset = make([]hrw.Node, 0, n)
-	p.bits = make([]uint64, (top+63)/64)
-	p.match = make([]uint32, top)
-	p.costs = make([]cost, n)
+	p.nodes = make([]hrw.Node, n)
+	p.everyone, p.drawn = make([]int, n), make([]int, 0, n)
+	p.bits, p.asked = make([]uint64, (top+63)/64), make([]uint64, (top+63)/64)
 	p.ages, p.agesKnown = make([]age, n), false
-	p.members = make([]int, 0, n)
-	p.ranks = make([]int32, 0, n)
+	p.subset = make([]hrw.Node, 0, n)
+	p.match = make([]uint32, top)
+	p.high, p.low = make([]float64, n), make([]float64, n)
+	p.held, p.rankOf = make([]int32, n), make([]int32, n)
+	p.ranks, p.members = make([]int32, 0, n), make([]int, 0, n)
 }
 
 // View is the load of the pool, for reports of statistics and for Tick.
@@ -177,27 +192,42 @@ type waiter interface {
 // look draws the candidates and their matches; false if there is none.
 func (p *Pool) look(r *Request) bool {
 	d := &p.draw
-	d.Request = r
-	d.Candidates, d.Ranked = d.Candidates[:0], d.Ranked[:0]
+	d.Request, d.Ranked = r, d.Ranked[:0]
 	d.prior, d.hoped = 0, 0
-	clear(p.bits)
-	for at, e := range p.view.Endpoints() {
-		if !e.Ready(r.Now) || len(r.Excluded) > 0 && r.excludes(e.Index) {
-			continue
-		}
-		d.Candidates = append(d.Candidates, at)
-		if e.Index != load.None {
-			p.bits[e.Index>>6] |= 1 << (e.Index & 63)
-		}
+	asked := p.bits
+	d.Candidates = p.everyone
+	if !p.view.AllReady() || len(r.Excluded) > 0 {
+		asked = p.sift(r)
 	}
 	if len(d.Candidates) == 0 {
 		return false
 	}
-	p.table.Match(p.match, r.chain(), p.bits)
+	p.table.Match(p.match, r.chain(), asked)
 	return true
 }
 
-// matched is the bytes that the endpoint with this table index holds of r.
+// sift leaves out who may not be chosen; it returns the table indices of the others.
+func (p *Pool) sift(r *Request) []uint64 {
+	p.drawn = p.drawn[:0]
+	clear(p.asked)
+	for at, q := range p.view.Quotes() {
+		if q.State == load.Blocked || r.excludes(int(q.Index)) {
+			continue
+		}
+		if q.State == load.Tripped && !p.view.Endpoints()[at].Ready(r.Now) {
+			continue
+		}
+		p.drawn = append(p.drawn, at)
+		if q.Index != load.None {
+			p.asked[q.Index>>6] |= 1 << (q.Index & 63)
+		}
+	}
+	p.draw.Candidates = p.drawn
+	return p.asked
+}
+
+// matched is the bytes that the endpoint with this table index holds of r,
+// tools included.
 func (p *Pool) matched(r *Request, index int) int {
 	if index == load.None || p.match[index] == 0 {
 		return 0
@@ -237,14 +267,6 @@ func (p *Pool) decide(r *Request) Decision {
 func (p *Pool) stillMatches(r *Request, match int) bool {
 	n := len(r.Ends)
 	return !r.Complete && (n == 0 || match == int(r.Ends[n-1])+r.TagBytes)
-}
-
-// distance is the cost factor of e's zone.
-func (p *Pool) distance(e *load.Endpoint) float64 {
-	if e.Far {
-		return p.settings.FarFactor
-	}
-	return 1
 }
 
 // Tokens is canonical bytes in tokens.

@@ -63,8 +63,9 @@ func (a PrefixAware) New(uint64) Instance { return a }
 
 // Rank implements Instance.
 func (a PrefixAware) Rank(d *Draw) {
+	p := d.pool
 	s := a.survey(d)
-	d.pool.rankByCost(d, s.key, a.band())
+	p.rankByCost(d, s.key, a.band(), p.ranks)
 	s.report(d)
 }
 
@@ -73,13 +74,16 @@ func (a PrefixAware) band() band { return band{seconds: a.TieSeconds, share: a.T
 // survey is what the costs of one draw have in common.
 type survey struct {
 	key     uint64
-	head    int     // bytes of the head, tools included
+	length  int     // bytes of the prompt
+	head    int     // bytes of its head, tools included
 	primary int     // candidate that is the key's primary
 	basis   int     // bytes that φ is taken of: max(prev, head if the key is the head's)
 	phi     float64 // φ
+	hoped   int     // bytes that the primary is believed to hold by φ
 	reuse   float64 // HeadDiscount · arrivals/s of the head for each candidate
 	rank    float64 // cost of one rank in seconds
-	hoped   int     // bytes that the primary is believed to hold by φ
+	price   float64 // Price and Evict, in tokens for each byte
+	evict   float64
 }
 
 // report puts what the decision is to tell of the first endpoint into d.
@@ -93,7 +97,11 @@ func (s *survey) report(d *Draw) {
 // survey puts the costs of all candidates into the pool's scratch.
 func (a PrefixAware) survey(d *Draw) survey {
 	p, r := d.pool, d.Request
-	s := survey{key: r.Key, head: r.head(), phi: p.prior.value, basis: r.prev()}
+	perByte := 1 / p.ratio.Value()
+	s := survey{
+		key: r.Key, length: r.Length, head: r.head(), basis: r.prev(), phi: p.prior.value,
+		price: a.Price * perByte, evict: a.Evict * perByte,
+	}
 	if a.IgnorePrior {
 		s.phi = 0
 	}
@@ -107,77 +115,74 @@ func (a PrefixAware) survey(d *Draw) survey {
 		}
 	}
 	a.order(d, &s)
-	best := a.charge(d, &s)
-	if hoped := int(s.phi * float64(s.basis)); s.phi > 0 && p.livesHere(d, &s, best) {
-		s.hoped = hoped
-		p.costs[s.primary].high = p.costs[s.primary].at(r.Length, &s, max(hoped, p.costs[s.primary].match))
+	best := p.charge(d, &s)
+	if s.phi > 0 && p.livesHere(&s, best) {
+		s.hoped = int(s.phi * float64(s.basis))
+		p.high[s.primary] = p.cost(d, &s, s.primary, max(s.hoped, int(p.held[s.primary])))
 	}
 	return s
 }
 
-// order finds the primary, and all ranks where they cost something.
+// order ranks the candidates by rendezvous hashing as far as ranks are told
+// apart. The first is the primary.
 func (a PrefixAware) order(d *Draw, s *survey) {
-	p, r := d.pool, d.Request
-	if p.settings.Gateways > 1 {
-		s.rank = a.RankShare * p.view.Age(r.Now).Seconds()
-	}
+	p := d.pool
 	nodes := d.Nodes()
-	if s.rank == 0 {
-		s.primary = hrw.First(s.key, nodes)
+	if p.settings.Gateways == 1 {
+		p.ranks = hrw.Rank(p.ranks[:0], s.key, nodes, MaxEndpoints)
+		s.primary = int(p.ranks[0])
 		return
 	}
-	for i := range nodes {
-		p.costs[i].rank = maxRank
-	}
 	p.ranks = hrw.Rank(p.ranks[:0], s.key, nodes, maxRank)
-	for rank, i := range p.ranks {
-		p.costs[i].rank = int32(rank)
-	}
 	s.primary = int(p.ranks[0])
+	s.rank = a.RankShare * p.view.Age(d.Request.Now).Seconds()
+	for i := range nodes {
+		p.rankOf[i] = maxRank
+	}
+	for rank, i := range p.ranks {
+		p.rankOf[i] = int32(rank)
+	}
 }
 
-// charge sets what each candidate costs if it holds no more than is known, and
-// returns the most that any but the primary is known to hold.
-func (a PrefixAware) charge(d *Draw, s *survey) (best int) {
-	p, r := d.pool, d.Request
-	endpoints := p.view.Endpoints()
-	perByte := 1 / p.ratio.Value()
+// charge sets what each candidate costs with what it is known to hold, and
+// returns the most that any but the primary holds.
+func (p *Pool) charge(d *Draw, s *survey) (best int) {
+	quotes := p.view.Quotes()
 	for i, at := range d.Candidates {
-		e := endpoints[at]
-		c := &p.costs[i]
-		c.match = p.matched(r, e.Index)
-		if c.match > best && i != s.primary {
-			best = c.match
+		held := p.matched(d.Request, int(quotes[at].Index))
+		p.held[i] = int32(held)
+		if held > best && i != s.primary {
+			best = held
 		}
-		pace := e.Pace()
-		if e.Far {
-			pace *= p.settings.FarFactor
-		}
-		c.fixed = e.Queue()*pace + e.Penalty(r.Now)
-		if s.rank > 0 {
-			c.fixed += s.rank * float64(c.rank)
-		}
-		c.factor = (a.Price + a.Evict*p.ages[at].youth) * pace * perByte
-		c.age = p.ages[at].seconds
-		c.high = c.at(r.Length, s, c.match)
+		p.high[i] = p.cost(d, s, i, held)
 	}
 	return best
 }
 
-// at is what c costs if it holds that much of a prompt of this length.
-func (c *cost) at(length int, s *survey, believed int) float64 {
-	believed = min(believed, length)
-	if believed >= s.head {
-		return c.fixed + c.factor*float64(length-believed)
+// cost is what candidate i costs if it holds that much of the prompt.
+func (p *Pool) cost(d *Draw, s *survey, i, believed int) float64 {
+	at := d.Candidates[i]
+	believed = min(believed, s.length)
+	work := float64(s.length - believed)
+	if shared := float64(s.head - believed); shared > 0 {
+		work -= shared - shared/(1+s.reuse*p.ages[at].seconds)
 	}
-	shared := float64(s.head-believed) / (1 + s.reuse*c.age)
-	return c.fixed + c.factor*(float64(length-s.head)+shared)
+	c := p.view.Quotes()[at].Wait + p.factor(s, at)*work
+	if s.rank > 0 {
+		c += s.rank * float64(p.rankOf[i])
+	}
+	return c
+}
+
+// factor is the cost of one uncached byte at this position, in seconds.
+func (p *Pool) factor(s *survey, at int) float64 {
+	return (s.price + s.evict*p.ages[at].youth) * p.view.Quotes()[at].Pace
 }
 
 // livesHere reports whether the primary may be expected to hold what no
 // placement tells of. It may not where another candidate is known to hold more
 // of the conversation than it: then the conversation lives there, and the
 // primary has not seen it.
-func (p *Pool) livesHere(d *Draw, s *survey, best int) bool {
-	return best <= max(p.costs[s.primary].match, s.head)
+func (p *Pool) livesHere(s *survey, best int) bool {
+	return best <= max(int(p.held[s.primary]), s.head)
 }

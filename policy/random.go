@@ -2,7 +2,10 @@
 
 package policy
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"slices"
+)
 
 // Random takes each candidate with the same probability.
 type Random struct{}
@@ -21,12 +24,12 @@ func (Random) Need() Need { return NeedNothing }
 // New implements Definition.
 func (Random) New(seed uint64) Instance { return &random{source: newRand(seed)} }
 
-// Rank implements Instance: the first places of a shuffle.
+// Rank implements Instance: positions drawn until enough are different.
 func (r *random) Rank(d *Draw) {
-	c := d.Candidates
-	for k := 0; k < min(len(c), MaxEndpoints); k++ {
-		j := k + r.source.IntN(len(c)-k)
-		c[k], c[j] = c[j], c[k]
-		d.Ranked = append(d.Ranked, c[k])
+	for len(d.Ranked) < min(len(d.Candidates), MaxEndpoints) {
+		at := d.Candidates[r.source.IntN(len(d.Candidates))]
+		if !slices.Contains(d.Ranked, at) {
+			d.Ranked = append(d.Ranked, at)
+		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 // overloaded, rendezvous hashing with weights by load (re)assigns it; load
 // plays no part otherwise.
 type Topology struct {
-	// Overload is how many times the pool's mean queue (and at least
-	// OverloadSeconds of work) an owner may have before the conversation moves.
+	// Overload is how many times the pool's mean wait (and at least
+	// OverloadSeconds) an owner may have before the conversation moves.
 	Overload        float64
 	OverloadSeconds float64
 }
@@ -36,12 +36,11 @@ func (t Topology) Rank(d *Draw) {
 	p.subset = p.subset[:0]
 	total := 0.0
 	for i, at := range d.Candidates {
-		e := d.Endpoint(at)
-		wait := e.Queue() * e.Pace() * p.distance(e)
-		p.costs[i].high = wait
+		wait := p.view.Quotes()[at].Wait
+		p.high[i] = wait
 		total += wait
 		n := p.nodes[at]
-		n.Weight = hrw.Weight(weight(e) / (1 + wait + e.Penalty(r.Now)))
+		n.Weight = hrw.Weight(weight(d.Endpoint(at)) / (1 + wait))
 		p.subset = append(p.subset, n)
 	}
 	limit := max(t.Overload*total/float64(len(d.Candidates)), t.OverloadSeconds)
@@ -68,7 +67,7 @@ func (t Topology) owner(d *Draw, limit float64) int {
 		return -1
 	}
 	for i, at := range d.Candidates {
-		if d.Endpoint(at).Index == index && d.pool.costs[i].high <= limit {
+		if d.Endpoint(at).Index == index && d.pool.high[i] <= limit {
 			return at
 		}
 	}

@@ -54,23 +54,24 @@ type Share struct {
 //
 // Its own sums are derived from the Flights that name it: queued is the sum of
 // their tokens, inFlight their number. Only Flight and View.Tick change them.
-// What a pick reads of each candidate stands first, in two cache lines.
+// Whatever changes an endpoint updates its Quote in the view by publish.
 type Endpoint struct {
-	Index    int // place in the placement table, None if it has none
+	Spec
+	Index   int      // place in the placement table, None if it has none; set by Place
+	Stats   Stats    // as last reported
+	Prefill Estimate // prompt tokens/s while nothing else is queued
+	Decode  Estimate // output tokens/s of one request
+
+	view     *View // nil once it is no longer listed
+	at       int   // position in the view
+	flights  Flight
 	queued   int64
 	inFlight int
-	Others   Share
-	external Share    // what statistics show beyond own and others, faded by their age
-	pressure float64  // seconds that a KV cache in its last tenth costs
-	Prefill  Estimate // prompt tokens/s while nothing else is queued
-	Spec
+	others   Share
+	foreign  Share   // what the statistics show beyond own and others, at Stats.At
+	external Share   // foreign, faded by its age
+	pressure float64 // seconds that a KV cache in its last tenth costs
 	failures failures
-
-	Stats   Stats    // as last reported
-	Decode  Estimate // output tokens/s of one request
-	foreign Share    // external at Stats.At
-	view    *View    // nil once it is no longer listed
-	flights Flight   // head of the ring
 }
 
 // Queued is the prompt tokens of our own streams that e has yet to compute.
@@ -82,12 +83,12 @@ func (e *Endpoint) InFlight() int { return e.inFlight }
 // Queue is the prompt tokens ahead of a request that is sent to e: own, other
 // workers' and external ones, the last faded by their age at the last Tick.
 func (e *Endpoint) Queue() float64 {
-	return float64(e.queued) + e.Others.Queued + e.external.Queued
+	return float64(e.queued) + e.others.Queued + e.external.Queued
 }
 
 // Running is the number of requests e is busy with, counted as Queue counts.
 func (e *Endpoint) Running() float64 {
-	return float64(e.inFlight) + e.Others.InFlight + e.external.InFlight
+	return float64(e.inFlight) + e.others.InFlight + e.external.InFlight
 }
 
 // Ready reports whether e may be chosen: healthy, not draining, and its
@@ -99,21 +100,77 @@ func (e *Endpoint) Ready(now time.Duration) bool {
 // Listed reports whether e is still an endpoint of its pool.
 func (e *Endpoint) Listed() bool { return e.view != nil }
 
-// Penalty is what choosing e costs beyond its queue, in seconds: 2 ms for each
-// running request (its decode steps come between ours), up to one second as the
-// KV cache fills its last tenth, and the back-off after failures.
-func (e *Endpoint) Penalty(now time.Duration) float64 {
-	s := decodeSeconds*e.Running() + e.pressure
-	if e.failures.backOff != 0 {
-		s += e.failures.penalty(now)
-	}
-	return s
+// Place sets e's place in the placement table.
+func (e *Endpoint) Place(index int) {
+	e.Index = index
+	e.publish()
 }
 
-// Pace is the seconds that a prompt token takes on e with what it is running:
+// SetOthers takes what other workers of this gateway have in flight on e.
+func (e *Endpoint) SetOthers(s Share) {
+	e.others = s
+	e.publish()
+}
+
+// penalty is what choosing e costs beyond its queue, in seconds: 2 ms for each
+// running request (its decode steps come between ours), up to one second as the
+// KV cache fills its last tenth, and the back-off after failures.
+func (e *Endpoint) penalty() float64 {
+	return decodeSeconds*e.Running() + e.pressure + e.failures.left
+}
+
+// pace is the seconds that a prompt token takes on e with what it is running:
 // each running request takes 3 % of the pace of an idle engine.
-func (e *Endpoint) Pace() float64 {
+func (e *Endpoint) pace() float64 {
 	return (1 + decodeSlowdown*e.Running()) / e.Prefill.value
+}
+
+// Quote is what a pick reads of an endpoint. The quotes of a pool lie side by
+// side, so that a pick among a thousand endpoints stays within the CPU's first
+// cache.
+type Quote struct {
+	Wait  float64 // seconds until a request sent there is begun, penalties included
+	Pace  float64 // seconds for each of its uncached prompt tokens
+	Index int32   // place in the placement table
+	State State
+}
+
+// State says whether an endpoint may be chosen.
+type State uint8
+
+const (
+	Ready State = iota
+	Blocked
+	Tripped // its circuit is open: Endpoint.Ready knows
+)
+
+// publish brings e's quote up to date.
+func (e *Endpoint) publish() {
+	if e.view == nil {
+		return
+	}
+	q := &e.view.quotes[e.at]
+	pace := e.pace()
+	if e.Far {
+		pace *= e.view.farFactor()
+	}
+	q.Pace = pace
+	q.Wait = e.Queue()*pace + e.penalty()
+	q.Index = int32(e.Index)
+	was := q.State
+	switch {
+	case !e.Healthy || e.Draining:
+		q.State = Blocked
+	case e.failures.open:
+		q.State = Tripped
+	default:
+		q.State = Ready
+	}
+	if was == Ready && q.State != Ready {
+		e.view.closed++
+	} else if was != Ready && q.State == Ready {
+		e.view.closed--
+	}
 }
 
 const (
@@ -124,7 +181,7 @@ const (
 	kvFull         = 0.9              // KV use from which engines begin to preempt
 )
 
-// derive takes what the statistics show at its weight at this moment.
+// derive takes what the statistics show, and failures, at their weight at this moment.
 func (e *Endpoint) derive(now time.Duration) {
 	weight := 0.0
 	if e.Stats.At > 0 {
@@ -135,6 +192,8 @@ func (e *Endpoint) derive(now time.Duration) {
 	if weight > 0 {
 		e.pressure = min(max(e.Stats.KVUse-kvFull, 0)/(1-kvFull), 1)
 	}
+	e.failures.fade(now)
+	e.publish()
 }
 
 // fade is the weight of statistics of this age: 2^(−age/half-life), 0 when they

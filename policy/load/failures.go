@@ -17,6 +17,7 @@ const (
 // failures within 10 s open the circuit for one back-off; then one request is
 // let through, and its outcome closes or opens it again.
 type failures struct {
+	left    float64                     // seconds of the back-off that are left, at the last Tick
 	backOff time.Duration               // 0 = none since the last success
 	last    time.Duration               // time of the newest failure
 	recent  [openFailures]time.Duration // times of the newest failures, a ring
@@ -50,22 +51,27 @@ func (f *failures) try(now time.Duration) bool {
 	return true
 }
 
-// penalty is the back-off that is left, in seconds.
-func (f *failures) penalty(now time.Duration) float64 {
-	if f.backOff == 0 {
-		return 0
+// fade brings left up to date.
+func (f *failures) fade(now time.Duration) {
+	f.left = 0
+	if f.backOff > 0 {
+		f.left = max(0, f.backOff-(now-f.last)).Seconds()
 	}
-	return max(0, f.backOff-(now-f.last)).Seconds()
 }
 
 // Fail notes that e has failed a request: refused, reset, timed out or
 // answered with a server error.
-func (e *Endpoint) Fail(now time.Duration) { e.failures.fail(now) }
+func (e *Endpoint) Fail(now time.Duration) {
+	e.failures.fail(now)
+	e.failures.fade(now)
+	e.publish()
+}
 
 // Succeed notes that e has answered; it forgets earlier failures.
 func (e *Endpoint) Succeed() {
 	if e.failures.count > 0 {
 		e.failures = failures{}
+		e.publish()
 	}
 }
 

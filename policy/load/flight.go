@@ -39,7 +39,7 @@ func (f *Flight) Start(e *Endpoint, c Claim, now time.Duration) {
 	ahead := e.Queue()
 	f.alone = c.Streamed && ahead <= aloneShare*float64(f.tokens) && f.tokens >= aloneTokens
 	if !c.Streamed {
-		seconds := (ahead + float64(f.tokens)) * e.Pace()
+		seconds := (ahead + float64(f.tokens)) * e.pace()
 		f.due = now + time.Duration(seconds*float64(time.Second))
 	}
 	f.trial = e.failures.try(now)
@@ -48,6 +48,7 @@ func (f *Flight) Start(e *Endpoint, c Claim, now time.Duration) {
 	ring.prev.next, ring.prev = f, f
 	e.queued += f.tokens
 	e.inFlight++
+	e.publish()
 	if e.view != nil {
 		e.view.meanUncached += (float64(f.tokens) - e.view.meanUncached) * meanStep
 	}
@@ -64,6 +65,7 @@ func (f *Flight) First(now time.Duration) {
 		f.endpoint.Prefill.Observe(float64(f.claimed) / (now - f.started).Seconds())
 	}
 	f.release()
+	f.endpoint.publish()
 }
 
 // Correct replaces the prompt tokens that the claim was made with, where the
@@ -75,6 +77,7 @@ func (f *Flight) Correct(tokens int64) {
 	tokens = max(tokens, 0)
 	f.endpoint.queued += tokens - f.tokens
 	f.tokens, f.claimed = tokens, tokens
+	f.endpoint.publish()
 }
 
 // End gives back all that f still holds.
@@ -89,6 +92,7 @@ func (f *Flight) End() {
 	if f.trial {
 		e.failures.trying = false
 	}
+	e.publish()
 	f.endpoint, f.next, f.prev = nil, nil, nil
 }
 

@@ -10,10 +10,27 @@ import (
 
 // View is the load of one pool. The zero value is a pool without endpoints.
 type View struct {
+	FarFactor float64 // how many times as much an endpoint in another zone costs; 0 = 1
+
 	endpoints    []*Endpoint // sorted by ID
+	quotes       []Quote     // of the same endpoints in the same order
+	closed       int         // quotes that aren't Ready
 	meanUncached float64     // moving average of the uncached prompt tokens of our picks
 	reported     time.Duration
 }
+
+func (v *View) farFactor() float64 {
+	if v.FarFactor == 0 {
+		return 1
+	}
+	return v.FarFactor
+}
+
+// Quotes are those of Endpoints, in the same order.
+func (v *View) Quotes() []Quote { return v.quotes }
+
+// AllReady reports whether all endpoints may be chosen.
+func (v *View) AllReady() bool { return v.closed == 0 }
 
 // Endpoints are sorted by ID and valid until the next SetEndpoints.
 func (v *View) Endpoints() []*Endpoint { return v.endpoints }
@@ -67,11 +84,14 @@ func (v *View) SetEndpoints(specs []Spec) Change {
 			c.Removed = append(c.Removed, e)
 		}
 	}
-	for _, e := range next {
+	v.quotes, v.closed = make([]Quote, len(next)), 0
+	for at, e := range next {
 		if e.Index == unplaced {
 			e.Index = None
 			c.Added = append(c.Added, e)
 		}
+		e.at = at
+		e.publish()
 	}
 	return c
 }
@@ -93,11 +113,11 @@ func newEndpoint(v *View, s Spec) *Endpoint {
 // average, unless the engine counts its queued tokens itself.
 func (v *View) Report(e *Endpoint, s Stats) {
 	e.Stats = s
-	ours := float64(e.inFlight) + e.Others.InFlight
+	ours := float64(e.inFlight) + e.others.InFlight
 	foreign := max(0, s.Waiting+s.Running-ours)
 	e.foreign = Share{Queued: min(foreign, s.Waiting) * v.meanUncached, InFlight: foreign}
 	if s.QueuedTokens > 0 {
-		e.foreign.Queued = max(0, s.QueuedTokens-float64(e.queued)-e.Others.Queued)
+		e.foreign.Queued = max(0, s.QueuedTokens-float64(e.queued)-e.others.Queued)
 	}
 	e.derive(s.At)
 	v.reported = max(v.reported, s.At)

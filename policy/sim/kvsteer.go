@@ -150,7 +150,7 @@ func (p *steered) sync(now time.Duration) {
 		if p.g.Options.CountDecode {
 			others.InFlight = l.Requests
 		}
-		p.pool.View().Find(engineName(e)).Others = others
+		p.pool.View().Find(engineName(e)).SetOthers(others)
 	}
 }
 
