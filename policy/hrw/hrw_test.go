@@ -249,3 +249,31 @@ func TestNothingAllocates(t *testing.T) {
 		}
 	}
 }
+
+// Weights are chosen so that two nodes have the same score.
+func TestEqualScoresAreDecidedByTheMix(t *testing.T) {
+	ties := 0
+	keys(100, func(key uint64) {
+		a, b := Node{Seed("a"), 1}, Node{Seed("b"), 0}
+		b.Weight = Score(key, a) * -ln(unit(mix(key, b.Seed)))
+		if Score(key, a) != Score(key, b) {
+			return
+		}
+		ties++
+		want := a
+		if mix(key, b.Seed) > mix(key, a.Seed) {
+			want = b
+		}
+		for _, nodes := range [][]Node{{a, b}, {b, a}} {
+			if got := nodes[First(key, nodes)]; got != want {
+				t.Errorf("First(%#x, %v) names %v, want %v", key, nodes, got, want)
+			}
+			if got := nodes[Rank(nil, key, nodes, 2)[0]]; got != want {
+				t.Errorf("Rank(%#x, %v) begins with %v, want %v", key, nodes, got, want)
+			}
+		}
+	})
+	if ties < 10 {
+		t.Errorf("%d of 100 keys tie, want at least 10", ties)
+	}
+}
