@@ -79,6 +79,27 @@ func BenchmarkMatch(b *testing.B) {
 	}
 }
 
+// BenchmarkMatchInFullTable walks prompts in turn that fill the table, a quarter
+// of each common to all: most lookups miss the processor's nearest caches.
+func BenchmarkMatchInFullTable(b *testing.B) {
+	for _, n := range benchEndpoints {
+		b.Run(fmt.Sprintf("blocks=%d/endpoints=%d", benchBlocks, n), func(b *testing.B) {
+			t, candidates := fullTable(b, n, 0)
+			chains := make([]Chain, 600)
+			for i := range chains {
+				chains[i] = benchChain(uint64(i), benchBlocks, benchBlocks/4)
+				t.Learn(i*7%n, chains[i], 0, 0)
+			}
+			dst, i := make([]uint32, n), 0
+			b.ReportAllocs()
+			for b.Loop() {
+				t.Match(dst, chains[i%len(chains)], candidates)
+				i++
+			}
+		})
+	}
+}
+
 // BenchmarkMatchAnyTag walks the same blocks with the tag unknown.
 func BenchmarkMatchAnyTag(b *testing.B) {
 	for _, n := range benchEndpoints {

@@ -27,7 +27,7 @@
 //     predecessor under one tag, the predecessor is nearer to the newest end
 //     of e's list. It holds for chains that share a prefix too, because each
 //     chain that touches a block touches all its predecessors after it.
-//     (With [Table.Place] it is the caller's order that makes it hold.)
+//     (Where [Table.Place] is used, this and the next are in its caller's hands.)
 //  5. So eviction, which takes the oldest node of a list, takes tails before
 //     heads: what an endpoint holds of a tree is closed under "predecessor".
 //     Only [Table.Shrink] on a chain whose blocks other chains share, and the

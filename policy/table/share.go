@@ -16,7 +16,8 @@ func (t *Table) aboveShare(e int) int64 {
 
 // spread sets the shares: the arena's nodes in proportion to capacity. An
 // endpoint of unknown capacity counts as the mean of the known ones.
-// Cost: O(endpoints), where the set of endpoints or a capacity changes.
+// Cost: O(endpoints · log endpoints), paid where the set of endpoints or a
+// capacity changes.
 func (t *Table) spread() {
 	live, known, sum := 0.0, 0.0, 0.0
 	for i := range t.lists {

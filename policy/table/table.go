@@ -80,8 +80,8 @@ func words(endpoints int) int { return (endpoints + 63) / 64 }
 // the mean chain is between half an entry and one.
 func buckets(n int) int { return 1 << bits.Len(uint(max(n, 2)-1)) }
 
-// Table is the placement table. Use [New]. It is not safe for concurrent use,
-// and allocates nothing after New.
+// Table is the placement table. Use [New]. It is not safe for concurrent use.
+// After New nothing allocates but [Table.Newest].
 //
 // An endpoint index that isn't in use makes every method a no-op that returns
 // the zero value.
