@@ -75,5 +75,8 @@ func (e *Endpoint) Succeed() {
 	}
 }
 
+// Failing reports whether e has failed since it last answered.
+func (e *Endpoint) Failing() bool { return e.failures.count > 0 }
+
 // Open reports whether e's circuit is open or half-open.
 func (e *Endpoint) Open() bool { return e.failures.open }

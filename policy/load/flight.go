@@ -68,6 +68,9 @@ func (f *Flight) First(now time.Duration) {
 	f.endpoint.publish()
 }
 
+// Timed reports whether First learns from its time, so that it should be exact.
+func (f *Flight) Timed() bool { return f.endpoint != nil && f.first == 0 && f.alone }
+
 // Correct replaces the prompt tokens that the claim was made with, where the
 // whole body has shown them to be others. Without effect once they are computed.
 func (f *Flight) Correct(tokens int64) {
