@@ -3,6 +3,7 @@
 package prefix
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -113,6 +114,53 @@ func benchBody(name, text string) []byte {
 		content = `[{"type":"text","text":"What is this?"},{"type":"image_url","image_url":{"url":` + text + `}}]`
 	}
 	return []byte(`{"model":"m","messages":[{"role":"system","content":"You are a helpful assistant."},{"role":"user","content":` + content + `}],"stream":true}`)
+}
+
+// benchStructure are bodies whose time goes into structure, not text: the tools of an agent, a long
+// chat of short messages, a list of token ids, the same pretty-printed.
+func benchStructure() map[string][]byte {
+	var tools, turns, ids []string
+	for i := range 60 {
+		tools = append(tools, fmt.Sprintf(`{"type":"function","function":{"name":"tool_%d","description":"Reads the file at the given path and returns its lines, numbered.","parameters":{"type":"object","properties":{"path":{"type":"string","description":"Absolute path of the file"},"offset":{"type":"integer","minimum":0},"limit":{"type":"integer","description":"Number of lines"}},"required":["path"],"additionalProperties":false}}}`, i))
+	}
+	for i := range 400 {
+		turns = append(turns, fmt.Sprintf(`{"role":"user","content":"Question %d?"},{"role":"assistant","content":"Answer %d."}`, i, i))
+		ids = append(ids, fmt.Sprintf("%d,%d,198,%d", 128000+i, i, i*77))
+	}
+	chat := `{"model":"m","messages":[{"role":"user","content":"Go on."}],"tools":[` + strings.Join(tools, ",") + `]}`
+	var pretty bytes.Buffer
+	_ = json.Indent(&pretty, []byte(chat), "", "    ")
+	return map[string][]byte{
+		"tools":  []byte(chat),
+		"pretty": pretty.Bytes(),
+		"turns":  []byte(`{"model":"m","messages":[` + strings.Join(turns, ",") + `]}`),
+		"ids":    []byte(`{"model":"m","prompt":[` + strings.Join(ids, ",") + `]}`),
+		"short":  []byte(`{"model":"m","messages":[{"role":"system","content":"You are a helpful assistant."},{"role":"user","content":"Hello!"}],"stream":true}`),
+	}
+}
+
+// BenchmarkStructure measures bodies in which little is text.
+func BenchmarkStructure(b *testing.B) {
+	for _, name := range []string{"short", "tools", "pretty", "turns", "ids"} {
+		body := benchStructure()[name]
+		shape := Chat
+		if name == "ids" {
+			shape = Completions
+		}
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				s := &benchScanner
+				s.Reset(&Config{}, shape)
+				s.Write(body)
+				s.Close()
+				if s.Reason() != ReasonNone {
+					b.Fatal(s.Reason())
+				}
+			}
+		})
+	}
 }
 
 // contender is a way to get from a body to a hash of its prompt.

@@ -5,6 +5,7 @@ package prefix
 import (
 	"encoding/binary"
 	"math/bits"
+	"unsafe"
 )
 
 const (
@@ -102,29 +103,78 @@ func (d *digest) text(p []byte) int {
 func (d *digest) sum() uint64 {
 	h := d.seed + prime5
 	if d.total >= stripe {
-		h = bits.RotateLeft64(d.v1, 1) + bits.RotateLeft64(d.v2, 7) +
-			bits.RotateLeft64(d.v3, 12) + bits.RotateLeft64(d.v4, 18)
-		h = (h^round(0, d.v1))*prime1 + prime4
-		h = (h^round(0, d.v2))*prime1 + prime4
-		h = (h^round(0, d.v3))*prime1 + prime4
-		h = (h^round(0, d.v4))*prime1 + prime4
+		h = merge(d.v1, d.v2, d.v3, d.v4)
 	}
-	h += d.total
-	p := d.buf[:d.n]
-	for ; len(p) >= 8; p = p[8:] {
-		h ^= round(0, binary.LittleEndian.Uint64(p))
-		h = bits.RotateLeft64(h, 27)*prime1 + prime4
+	return finish(h+d.total, d.buf[:d.n])
+}
+
+// hashBytes returns the xxhash64 of p under seed.
+func hashBytes(seed uint64, p []byte) uint64 {
+	if len(p) < stripe {
+		return finish(seed+prime5+uint64(len(p)), p)
 	}
-	if len(p) >= 4 {
+	return hashLong(seed, p)
+}
+
+func hashLong(seed uint64, p []byte) uint64 {
+	total := uint64(len(p))
+	v1, v2, v3, v4 := seed+prime1+prime2, seed+prime2, seed, seed-prime1
+	for ; len(p) >= stripe; p = p[stripe:] {
+		v1 = round(v1, binary.LittleEndian.Uint64(p[0:8]))
+		v2 = round(v2, binary.LittleEndian.Uint64(p[8:16]))
+		v3 = round(v3, binary.LittleEndian.Uint64(p[16:24]))
+		v4 = round(v4, binary.LittleEndian.Uint64(p[24:32]))
+	}
+	return finish(merge(v1, v2, v3, v4)+total, p)
+}
+
+// hashString is hashBytes for a string.
+func hashString(seed uint64, text string) uint64 {
+	return hashBytes(seed, unsafe.Slice(unsafe.StringData(text), len(text)))
+}
+
+// merge folds the four lanes into one.
+func merge(v1, v2, v3, v4 uint64) uint64 {
+	h := bits.RotateLeft64(v1, 1) + bits.RotateLeft64(v2, 7) +
+		bits.RotateLeft64(v3, 12) + bits.RotateLeft64(v4, 18)
+	h = (h^round(0, v1))*prime1 + prime4
+	h = (h^round(0, v2))*prime1 + prime4
+	h = (h^round(0, v3))*prime1 + prime4
+	return (h^round(0, v4))*prime1 + prime4
+}
+
+// finish mixes in what is left behind the last stripe. Its length in binary says what steps there
+// are, so that none of them needs a loop.
+func finish(h uint64, p []byte) uint64 {
+	if len(p)&16 != 0 {
+		h = finishWord(finishWord(h, binary.LittleEndian.Uint64(p)), binary.LittleEndian.Uint64(p[8:]))
+		p = p[16:]
+	}
+	if len(p)&8 != 0 {
+		h = finishWord(h, binary.LittleEndian.Uint64(p))
+		p = p[8:]
+	}
+	if len(p)&4 != 0 {
 		h ^= uint64(binary.LittleEndian.Uint32(p)) * prime1
 		h = bits.RotateLeft64(h, 23)*prime2 + prime3
 		p = p[4:]
 	}
-	for _, c := range p {
-		h ^= uint64(c) * prime5
-		h = bits.RotateLeft64(h, 11) * prime1
+	if len(p)&2 != 0 {
+		h = finishByte(finishByte(h, p[0]), p[1])
+		p = p[2:]
+	}
+	if len(p)&1 != 0 {
+		h = finishByte(h, p[0])
 	}
 	return avalanche(h)
+}
+
+func finishWord(h, w uint64) uint64 {
+	return bits.RotateLeft64(h^round(0, w), 27)*prime1 + prime4
+}
+
+func finishByte(h uint64, c byte) uint64 {
+	return bits.RotateLeft64(h^uint64(c)*prime5, 11) * prime1
 }
 
 func round(acc, word uint64) uint64 {
@@ -142,17 +192,4 @@ func avalanche(h uint64) uint64 {
 // mix combines two hashes; mix(a, b) and mix(b, a) differ.
 func mix(a, b uint64) uint64 {
 	return avalanche(bits.RotateLeft64(a+prime1, 31)*prime4 ^ (b + prime5))
-}
-
-// hashString returns the xxhash64 of text under seed.
-func hashString(seed uint64, text string) uint64 {
-	var d digest
-	d.reset(seed)
-	for len(text) > 0 {
-		var b [stripe]byte
-		n := copy(b[:], text)
-		d.write(b[:n])
-		text = text[n:]
-	}
-	return d.sum()
 }

@@ -106,17 +106,18 @@ func (s *Scanner) fieldElement() {
 }
 
 // fieldKey sets the path of the value behind a key.
-func (s *Scanner) fieldKey() {
+func (s *Scanner) fieldKey(key []byte, hash uint64, bytes int) {
 	top := s.level - 1
-	s.path = mix(s.paths[top], s.text64.sum())
+	path := mix(s.paths[top], hash)
 	s.target = targetInner
 	if top >= s.ordered {
 		s.items[top]++
-		s.path = mix(s.path, uint64(s.items[top]))
-		s.bytes += s.textBytes + 2
+		s.path = mix(path, uint64(s.items[top]))
+		s.bytes += bytes + 2
 		return
 	}
-	switch string(s.word()) {
+	s.path = path
+	switch string(key) {
 	case "cache_control":
 		s.target = targetSkip
 		return
@@ -125,7 +126,7 @@ func (s *Scanner) fieldKey() {
 	default:
 		s.order = false
 	}
-	s.bytes += s.textBytes + 2
+	s.bytes += bytes + 2
 }
 
 // endField gives the field to the body, message or part that it belongs to.

@@ -218,12 +218,24 @@ func promptKey(s Shape, key []byte) target {
 
 // tagKey returns the tag field that a key of the body is, tagSlots if none.
 func tagKey(key []byte) slot {
-	for i, label := range labels[:tagSlots] {
-		if string(key) == label {
-			return slot(i)
-		}
+	if i, ok := tagKeys[string(key)]; ok {
+		return i
 	}
 	return tagSlots
+}
+
+// tagKeys and fieldKeys find slots by their labels.
+var (
+	tagKeys   = slotsByLabel(0, tagSlots)
+	fieldKeys = slotsByLabel(tagSlots, slots)
+)
+
+func slotsByLabel(from, to slot) map[string]slot {
+	m := make(map[string]slot)
+	for i := from; i < to; i++ {
+		m[labels[i]] = i
+	}
+	return m
 }
 
 func paramsKey(key []byte) (target, slot) {
@@ -300,10 +312,8 @@ func partKey(key []byte) (target, slot, uint64) {
 
 // fieldKey returns the field that a key of a message or part is, slots if none.
 func fieldKey(key []byte) slot {
-	for i := tagSlots; i < slots; i++ {
-		if string(key) == labels[i] {
-			return i
-		}
+	if i, ok := fieldKeys[string(key)]; ok {
+		return i
 	}
 	return slots
 }

@@ -2,6 +2,8 @@
 
 package prefix
 
+import "math/bits"
+
 // state is the place in the JSON grammar (RFC 8259) where the next byte belongs.
 type state uint8
 
@@ -62,7 +64,7 @@ func (s *Scanner) lex(p []byte) int {
 	case s.state < inText:
 		return s.structure(p)
 	case s.state == inLiteral:
-		return s.literalByte(p[0])
+		return s.restOfLiteral(p)
 	case s.state > inNumber:
 		return s.number(p)
 	default:
@@ -70,72 +72,125 @@ func (s *Scanner) lex(p []byte) int {
 	}
 }
 
-// structure consumes white space and punctuation up to the inside of a string, number or literal.
+// Sets of the states in which a byte may come.
+const (
+	mayValue  = 1<<atStart | 1<<atValue | 1<<atElement
+	mayKey    = 1<<atKey | 1<<atMember
+	mayObject = 1<<atNext | 1<<atMember  // the end of an object
+	mayArray  = 1<<atNext | 1<<atElement // the end of an array
+)
+
+// structure consumes what stands between long strings: white space, punctuation, numbers, literals,
+// and the strings that end soon. The strings stand in the loop itself: most of a body with tools is
+// of them, and a call costs more than the hash of a key in wasm.
 func (s *Scanner) structure(p []byte) int {
-	for i, c := range p {
-		switch c {
-		case ' ', '\t', '\n', '\r':
-			if s.state == atBOM1 || s.state == atBOM2 {
-				s.fail(ReasonNotJSON)
+	i := 0
+	for i < len(p) && s.reason == ReasonNone {
+		c := p[i]
+		if c != '"' {
+			i += s.punctuation(c, p[i:])
+			if s.state >= inText {
 				return i
 			}
 			continue
 		}
-		if s.punctuation(c) {
-			continue
-		}
-		if s.reason != ReasonNone {
-			return i
-		}
-		if c == '"' {
-			return i + 1
-		}
-		return i // the first byte of a number or literal
-	}
-	return len(p)
-}
-
-// punctuation takes one byte between values. It returns false when the byte begins a string, a
-// number or a literal, or is a fault.
-func (s *Scanner) punctuation(c byte) bool {
-	switch s.state {
-	case atStart:
-		if c == 0xef {
-			s.state = atBOM1
-			return true
-		}
-		return s.startValue(c)
-	case atBOM1, atBOM2:
-		return s.byteOrderMark(c)
-	case atElement:
-		if c == ']' {
-			return s.closeContainer(false)
-		}
-		return s.startValue(c)
-	case atValue:
-		return s.startValue(c)
-	case atMember, atKey:
-		if c == '"' {
+		i++
+		n := short(p[i:])
+		switch at := 1 << s.state; {
+		case at&mayKey != 0 && n >= 0:
+			s.shortKey(p[i : i+n])
+			s.state = atColon
+			i += n + 1
+			if i < len(p) && p[i] == ':' {
+				s.state = atValue
+				i++
+			}
+		case at&mayValue != 0 && n >= 0:
+			s.afterValue()
+			s.shortString(p[i : i+n])
+			i += n + 1
+		case at&mayKey != 0:
 			s.state, s.inKey = inText, true
 			s.beginKey()
-			return false
+			return i
+		case at&mayValue != 0:
+			s.state, s.inKey = inText, false
+			s.beginString()
+			return i
+		default:
+			s.fail(ReasonNotJSON)
 		}
-		if c == '}' && s.state == atMember {
-			return s.closeContainer(true)
-		}
-	case atColon:
-		if c == ':' {
-			s.state = atValue
-			return true
-		}
-	case atNext:
-		return s.next(c)
 	}
-	s.fail(ReasonNotJSON)
-	return false
+	return i
 }
 
-func (s *Scanner) byteOrderMark(c byte) bool {
+// shortText is how far a string is searched for its end before it is read as a long one.
+const shortText = 128
+
+// short returns the length of the string that p begins with, if it is plain and its quote stands
+// among the next words, else -1.
+func short(p []byte) int {
+	for i := 0; i < shortText && len(p)-i >= wordBytes; i += wordBytes {
+		w := word(p, i)
+		if odd := oddBits(w); odd != 0 {
+			k := bits.TrailingZeros64(odd) &^ 7
+			if byte(w>>k) == '"' {
+				return i + k>>3
+			}
+			break
+		}
+	}
+	return -1
+}
+
+// punctuation takes what p begins with, which is no quote, and returns its length.
+func (s *Scanner) punctuation(c byte, p []byte) int {
+	at := 1 << s.state
+	switch {
+	case c == ',' && s.state == atNext:
+		s.state = atKey
+		if !s.inObject() {
+			s.state = atValue
+			s.nextElement()
+		}
+	case c == ':' && s.state == atColon:
+		s.state = atValue
+	case (c == '{' || c == '[') && at&mayValue != 0:
+		s.openContainer(c == '{')
+	case c == '}' && at&mayObject != 0 && s.inObject(), c == ']' && at&mayArray != 0 && !s.inObject():
+		s.closeContainer()
+	case c <= ' ':
+		return s.space(p)
+	case at&mayValue != 0:
+		return s.startValue(c, p)
+	default:
+		return s.byteOrderMark(c)
+	}
+	return 1
+}
+
+// space returns the length of the white space that p begins with.
+func (s *Scanner) space(p []byte) int {
+	const blanks = 0x2020202020202020
+	i := 0
+	for i < len(p) && (p[i] == ' ' || p[i] == '\n' || p[i] == '\r' || p[i] == '\t') {
+		i++
+		for len(p)-i >= wordBytes && word(p, i) == blanks {
+			i += wordBytes
+		}
+	}
+	if i == 0 || s.state == atBOM1 || s.state == atBOM2 {
+		s.fail(ReasonNotJSON)
+	}
+	if s.state == atStart {
+		s.state = atValue
+	}
+	return i
+}
+
+// byteOrderMark takes a byte of the mark that a body may begin with. It is where all bytes end that
+// fit nowhere else.
+func (s *Scanner) byteOrderMark(c byte) int {
 	switch {
 	case s.state == atBOM1 && c == 0xbb:
 		s.state = atBOM2
@@ -143,76 +198,60 @@ func (s *Scanner) byteOrderMark(c byte) bool {
 		s.state = atValue
 	default:
 		s.fail(ReasonNotJSON)
-		return false
 	}
-	return true
+	return 1
 }
 
-// next takes the byte behind a value inside a container.
-func (s *Scanner) next(c byte) bool {
-	object := s.inObject()
-	switch {
-	case c == ',' && object:
-		s.state = atKey
-		return true
-	case c == ',':
-		s.state = atValue
-		s.nextElement()
-		return true
-	case c == '}' && object, c == ']' && !object:
-		return s.closeContainer(object)
-	}
-	s.fail(ReasonNotJSON)
-	return false
-}
-
-// startValue takes the first byte of a value.
-func (s *Scanner) startValue(c byte) bool {
+// startValue takes the start of a value that is no string and no container.
+func (s *Scanner) startValue(c byte, p []byte) int {
 	switch c {
-	case '{', '[':
-		return s.openContainer(c == '{')
-	case '"':
-		s.state, s.inKey = inText, false
-		s.beginString()
-	case 't', 'f', 'n':
-		s.literal = literalTrue
-		if c == 'f' {
-			s.literal = literalFalse
-		} else if c == 'n' {
-			s.literal = literalNull
-		}
-		s.held, s.state = 0, inLiteral
+	case 't':
+		s.literal, s.held, s.state = literalTrue, 1, inLiteral
+	case 'f':
+		s.literal, s.held, s.state = literalFalse, 1, inLiteral
+	case 'n':
+		s.literal, s.held, s.state = literalNull, 1, inLiteral
 	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		if s.target == targetElement && s.node == nodeList {
+			if n := s.tokenIDs(p); n > 0 {
+				return n
+			}
+		}
 		s.state = numberStart
 		s.beginNumber()
+		return s.number(p)
+	case 0xef:
+		if s.state == atStart {
+			s.state = atBOM1
+			return 1
+		}
+		fallthrough
 	default:
 		s.fail(ReasonNotJSON)
 	}
-	return false
+	return 1
 }
 
-func (s *Scanner) openContainer(object bool) bool {
+func (s *Scanner) openContainer(object bool) {
 	if s.depth == MaxDepth {
 		s.fail(ReasonTooDeep)
-		return false
+		return
 	}
-	word, bit := uint(s.depth)/64, uint(s.depth)%64
-	s.objects[word] &^= 1 << bit
+	at, bit := uint(s.depth)/64, uint(s.depth)%64
+	s.objects[at] &^= 1 << bit
 	s.state = atElement
 	if object {
-		s.objects[word] |= 1 << bit
+		s.objects[at] |= 1 << bit
 		s.state = atMember
 	}
 	s.depth++
 	s.enter(object)
-	return s.reason == ReasonNone
 }
 
-func (s *Scanner) closeContainer(object bool) bool {
+func (s *Scanner) closeContainer() {
 	s.depth--
 	s.afterValue()
-	s.leave(object)
-	return s.reason == ReasonNone
+	s.leave()
 }
 
 // afterValue sets the state for what may follow a value.
@@ -223,17 +262,18 @@ func (s *Scanner) afterValue() {
 	}
 }
 
-// literalByte takes one byte of true, false or null.
-func (s *Scanner) literalByte(c byte) int {
-	word := literals[s.literal]
-	if c != word[s.held] {
+// restOfLiteral takes bytes of true, false or null.
+func (s *Scanner) restOfLiteral(p []byte) int {
+	rest := literals[s.literal][s.held:]
+	n := min(len(rest), len(p))
+	if string(p[:n]) != rest[:n] {
 		s.fail(ReasonNotJSON)
 		return 0
 	}
-	s.held++
-	if int(s.held) == len(word) {
+	s.held += uint8(n)
+	if n == len(rest) {
 		s.afterValue()
 		s.endLiteral()
 	}
-	return 1
+	return n
 }

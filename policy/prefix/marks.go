@@ -25,19 +25,18 @@ type marks struct {
 	prev      int
 }
 
-// setMarks records what the end of a message means.
+// setMarks records what the end of a message means. The hash is made only where it is asked for.
 func (s *Scanner) setMarks() {
-	h := s.mark()
 	if s.messages == 0 {
-		s.firstHash = h
+		s.firstHash = s.mark()
 	}
 	switch {
 	case s.kind == kindSystem && s.headOpen:
-		s.head, s.headHash = s.c.pos, h
+		s.head, s.headHash = s.c.pos, s.mark()
 	case s.kind == kindAssistant:
 		s.prev = s.c.pos
 	case !s.keyKnown && (s.kind == kindUser || s.plainPrompt):
-		s.key, s.keyKnown = h, true
+		s.key, s.keyKnown = s.mark(), true
 	}
 }
 

@@ -2,7 +2,10 @@
 
 package prefix
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // Framing of the canonical stream. 0xFF is in no UTF-8 text, so content cannot forge it.
 const (
@@ -62,8 +65,8 @@ func (s *Scanner) openMessage(plain bool) {
 	}
 }
 
-func (s *Scanner) messageKey() {
-	t, slot, bit := messageKey(s.shape, s.word())
+func (s *Scanner) messageKey(key []byte) {
+	t, slot, bit := messageKey(s.shape, key)
 	s.target, s.slot = t, slot
 	if t != targetSkip && s.seen&bit != 0 {
 		s.fail(ReasonDuplicate)
@@ -71,8 +74,8 @@ func (s *Scanner) messageKey() {
 	s.seen |= bit
 }
 
-func (s *Scanner) partKey() {
-	t, slot, bit := partKey(s.word())
+func (s *Scanner) partKey(key []byte) {
+	t, slot, bit := partKey(key)
 	s.target, s.slot = t, slot
 	if t != targetSkip && s.partSeen&bit != 0 {
 		s.fail(ReasonDuplicate)
@@ -88,6 +91,8 @@ func (s *Scanner) setRole(name []byte, hash uint64) {
 		s.kind = kindUser
 	case "assistant":
 		s.kind = kindAssistant
+	default:
+		s.kind = kindOther
 	}
 	if s.kind != kindSystem {
 		s.headOpen = false
@@ -116,7 +121,7 @@ func (s *Scanner) setType(name []byte) {
 	}
 	s.beginField()
 	s.leaf(leafString, s.text64.sum(), 0)
-	if s.node == nodeMessage && (bytes.HasSuffix(name, []byte("_call")) || string(name) == "reasoning") {
+	if s.node == nodeMessage && !s.roleKnown && (bytes.HasSuffix(name, []byte("_call")) || string(name) == "reasoning") {
 		s.kind = kindAssistant
 	}
 	s.endField()
@@ -150,12 +155,13 @@ func (s *Scanner) closeMessage() {
 
 // frame writes framing with up to two hashes.
 func (s *Scanner) frame(kind byte, weight int, hashes ...uint64) {
-	var b [18]byte
-	p := append(b[:0], frameMark, kind)
+	b := [2 + 2*wordBytes]byte{frameMark, kind}
+	n := 2
 	for _, h := range hashes {
-		p = append(p, byte(h), byte(h>>8), byte(h>>16), byte(h>>24), byte(h>>32), byte(h>>40), byte(h>>48), byte(h>>56))
+		binary.LittleEndian.PutUint64(b[n:], h)
+		n += wordBytes
 	}
-	s.putFrame(p, weight)
+	s.putFrame(b[:n], weight)
 }
 
 // openPart begins a part of a content.
@@ -229,6 +235,29 @@ func (s *Scanner) beginToken() {
 		s.tokens = true
 		s.frame(frameTokens, 0)
 	}
+	s.sink = sinkStream
+}
+
+// tokenIDs takes the token ids that p begins with, as far as each has its comma right behind it: then
+// they are in p as they are in the stream.
+func (s *Scanner) tokenIDs(p []byte) int {
+	taken := 0
+	for i := 0; i < len(p); i++ {
+		if p[i]-'0' <= 9 {
+			continue
+		}
+		zero := p[taken] == '0' && i > taken+1
+		if p[i] != ',' || i == taken || zero {
+			break
+		}
+		taken = i + 1
+	}
+	if taken > 0 {
+		s.beginToken()
+		s.put(p[:taken])
+		s.state = atValue
+	}
+	return taken
 }
 
 // endTokens ends a run of token ids, which is a message.

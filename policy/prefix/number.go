@@ -33,6 +33,9 @@ var numberSteps = [...][5]state{
 // and is left to the structure around it.
 func (s *Scanner) number(p []byte) int {
 	for i, c := range p {
+		if s.state == numberInteger && c-'0' <= 9 {
+			continue
+		}
 		st := s.numberStep(c)
 		if st == 0 {
 			s.emitNumber(p[:i])

@@ -77,7 +77,7 @@ func (s *Scanner) Write(p []byte) {
 func (s *Scanner) Close() {
 	switch {
 	case s.reason != ReasonNone:
-	case s.state == atStart:
+	case s.state == atStart, s.state == atValue && s.depth == 0:
 		s.fail(ReasonEmpty)
 	case s.state != atEnd:
 		s.fail(ReasonTruncated)

@@ -17,9 +17,10 @@ const (
 	// that begins in the second.
 	stageSlack = 2*wordBytes + octet
 
-	// longestEscape is what the longest escape takes up, a pair of surrogates; decodeBytes is what
-	// must be there for a step: two words of text, then an escape or a run of UTF-8.
-	longestEscape = 12
+	// longestEscape is what the longest escape takes up, a pair of surrogates, of which the second
+	// half is read with a word of its own; decodeBytes is what must be there for a step: two words
+	// of text, then an escape or a run of UTF-8.
+	longestEscape = 6 + wordBytes
 	decodeBytes   = 2*wordBytes + octet
 )
 

@@ -226,7 +226,7 @@ func (s *Scanner) contentChild(object bool) node {
 }
 
 // leave ends the meaning of a container that has just been closed; depth is its parent's already.
-func (s *Scanner) leave(object bool) {
+func (s *Scanner) leave() {
 	left := s.node
 	switch left {
 	case nodeSkip:
@@ -286,20 +286,50 @@ func (s *Scanner) beginKey() {
 	}
 }
 
-// endKey looks up what the value behind the key is.
+// endKey ends a key that came in pieces.
 func (s *Scanner) endKey() {
+	if s.node == nodeField {
+		s.fieldKey(s.word(), s.text64.sum(), s.textBytes)
+		return
+	}
+	s.lookUp(s.word())
+}
+
+// shortKey takes a whole key.
+func (s *Scanner) shortKey(key []byte) {
+	if s.node == nodeField {
+		s.fieldKey(key, hashBytes(0, key), len(key))
+		return
+	}
+	s.lookUp(key)
+}
+
+// lookUp finds out what the value behind a key is.
+func (s *Scanner) lookUp(key []byte) {
 	switch s.node {
-	case nodeSkip:
 	case nodeRoot:
-		s.target, s.slot = rootKey(s.shape, s.word())
+		s.target, s.slot = rootKey(s.shape, key)
 	case nodeMessage:
-		s.messageKey()
+		s.messageKey(key)
 	case nodePart:
-		s.partKey()
+		s.partKey(key)
 	case nodeParams:
-		s.target, s.slot = paramsKey(s.word())
-	case nodeField:
-		s.fieldKey()
+		s.target, s.slot = paramsKey(key)
+	}
+}
+
+// shortString takes a whole string value.
+func (s *Scanner) shortString(text []byte) {
+	switch {
+	case s.node == nodeSkip:
+	case s.node == nodeField && s.target == targetInner:
+		s.leaf(leafString, hashBytes(0, text), len(text))
+	case s.target == targetRole:
+		s.setRole(text, hashBytes(0, text))
+	default:
+		s.beginString()
+		s.emit(text)
+		s.endString()
 	}
 }
 
@@ -383,7 +413,6 @@ func (s *Scanner) beginNumber() {
 		s.fail(ReasonBadPrompt)
 	case targetElement:
 		s.beginToken()
-		s.sink = sinkStream
 	case targetField:
 		s.beginField()
 		s.clearKept()
