@@ -2,7 +2,11 @@
 
 package policy
 
-import "github.com/kvsteer/kvsteer/policy/hrw"
+import (
+	"math"
+
+	"github.com/kvsteer/kvsteer/policy/hrw"
+)
 
 // band is how close to the lowest a cost must be to count as equal to it.
 type band struct {
@@ -28,13 +32,16 @@ func (p *Pool) rankByCost(d *Draw, key uint64, b band, ranks []int32) {
 	limit := b.above(lowest)
 	p.members = p.members[:0]
 	var rest [MaxEndpoints]int
-	n := 0
+	n, bar := 0, math.Inf(1) // costs above the bar are of no use
 	for i, c := range costs {
 		switch {
+		case c > bar:
 		case c <= limit:
 			p.members = append(p.members, i)
-		case n < MaxEndpoints || c < costs[rest[n-1]]:
-			n = p.insert(&rest, n, i)
+		default:
+			if n = p.insert(&rest, n, i); n == MaxEndpoints {
+				bar = p.high[rest[n-1]]
+			}
 		}
 	}
 	p.rankMembers(d, key, ranks, limit)

@@ -73,8 +73,9 @@ func (p *Pool) lower(d *Draw, s *survey) {
 		p.low[s.primary] = min(p.low[s.primary], p.cost(d, s, s.primary, int(s.phi*float64(r.Length))))
 	}
 	if others {
-		p.high[s.primary] = p.cost(d, s, s.primary, held)
+		p.high[s.primary] = p.cost(d, s, s.primary, held) - s.last
 	}
+	p.prefer(s, p.low)
 }
 
 // settled decides the claim for a known length; costs and the ranking by their
@@ -102,12 +103,13 @@ func (p *Pool) outgrown(d *Draw, s *survey) bool {
 	if d.Ranked[0] != first {
 		return false
 	}
-	high, factor := p.high[s.primary], p.factor(s, first)
+	quotes := p.view.Quotes()
+	high, factor := p.high[s.primary], s.factor(&quotes[first], &p.ages[first])
 	for i, at := range d.Candidates {
 		if i == s.primary {
 			continue
 		}
-		if p.high[i] < high || p.factor(s, at) < factor || p.stillMatches(d.Request, int(p.held[i])) {
+		if p.high[i] < high || s.factor(&quotes[at], &p.ages[at]) < factor || p.stillMatches(d.Request, int(p.held[i])) {
 			return false
 		}
 	}

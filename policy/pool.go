@@ -49,7 +49,6 @@ type Pool struct {
 	high    []float64  // cost by candidate, with what it is known to hold
 	low     []float64  // cost by candidate, if it holds all it may turn out to hold
 	held    []int32    // bytes that placements tell of, by candidate
-	rankOf  []int32    // place in the rendezvous ranking, by candidate
 	ranks   []int32    // outcome of hrw.Rank
 	members []int      // candidates within the tie band
 }
@@ -125,7 +124,7 @@ func (p *Pool) resize(n, top int) {
 	p.subset = make([]hrw.Node, 0, n)
 	p.match = make([]uint32, top)
 	p.high, p.low = make([]float64, n), make([]float64, n)
-	p.held, p.rankOf = make([]int32, n), make([]int32, n)
+	p.held = make([]int32, n)
 	p.ranks, p.members = make([]int32, 0, n), make([]int, 0, n)
 }
 

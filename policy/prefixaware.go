@@ -2,7 +2,10 @@
 
 package policy
 
-import "github.com/kvsteer/kvsteer/policy/hrw"
+import (
+	"github.com/kvsteer/kvsteer/policy/hrw"
+	"github.com/kvsteer/kvsteer/policy/load"
+)
 
 // PrefixAware weighs what an endpoint already holds of the prompt against how
 // busy it is, and takes the cheapest. For a request of L bytes and a candidate e
@@ -49,8 +52,8 @@ func DefaultPrefixAware() PrefixAware {
 }
 
 // maxRank is the place from which on ranks are no longer told apart: by then
-// the rank term alone is four load ages.
-const maxRank = 16
+// the rank term alone is two load ages.
+const maxRank = 8
 
 // Name implements Definition.
 func (PrefixAware) Name() string { return "prefix-aware" }
@@ -82,6 +85,7 @@ type survey struct {
 	hoped   int     // bytes that the primary is believed to hold by φ
 	reuse   float64 // HeadDiscount · arrivals/s of the head for each candidate
 	rank    float64 // cost of one rank in seconds
+	last    float64 // cost of the last rank that is told apart
 	price   float64 // Price and Evict, in tokens for each byte
 	evict   float64
 }
@@ -99,7 +103,7 @@ func (a PrefixAware) survey(d *Draw) survey {
 	p, r := d.pool, d.Request
 	perByte := 1 / p.ratio.Value()
 	s := survey{
-		key: r.Key, length: r.Length, head: r.head(), basis: r.prev(), phi: p.prior.value,
+		key: r.Key, length: r.Length, head: min(r.head(), r.Length), basis: r.prev(), phi: p.prior.value,
 		price: a.Price * perByte, evict: a.Evict * perByte,
 	}
 	if a.IgnorePrior {
@@ -120,6 +124,7 @@ func (a PrefixAware) survey(d *Draw) survey {
 		s.hoped = int(s.phi * float64(s.basis))
 		p.high[s.primary] = p.cost(d, &s, s.primary, max(s.hoped, int(p.held[s.primary])))
 	}
+	p.prefer(&s, p.high)
 	return s
 }
 
@@ -136,47 +141,60 @@ func (a PrefixAware) order(d *Draw, s *survey) {
 	p.ranks = hrw.Rank(p.ranks[:0], s.key, nodes, maxRank)
 	s.primary = int(p.ranks[0])
 	s.rank = a.RankShare * p.view.Age(d.Request.Now).Seconds()
-	for i := range nodes {
-		p.rankOf[i] = maxRank
+	s.last = s.rank * maxRank
+}
+
+// prefer takes the ranks that are told apart off costs, which cost makes as if
+// every candidate had the last.
+func (p *Pool) prefer(s *survey, costs []float64) {
+	if s.rank == 0 {
+		return
 	}
 	for rank, i := range p.ranks {
-		p.rankOf[i] = int32(rank)
+		costs[i] -= s.last - s.rank*float64(rank)
 	}
 }
 
 // charge sets what each candidate costs with what it is known to hold, and
 // returns the most that any but the primary holds.
 func (p *Pool) charge(d *Draw, s *survey) (best int) {
-	quotes := p.view.Quotes()
+	quotes, ages := p.view.Quotes(), p.ages
+	primary := d.Candidates[s.primary]
+	held, high := p.held[:len(d.Candidates)], p.high[:len(d.Candidates)]
 	for i, at := range d.Candidates {
-		held := p.matched(d.Request, int(quotes[at].Index))
-		p.held[i] = int32(held)
-		if held > best && i != s.primary {
-			best = held
+		q := &quotes[at]
+		match := 0
+		if q.Index >= 0 && p.match[q.Index] > 0 {
+			match = int(p.match[q.Index]) + d.Request.TagBytes
 		}
-		p.high[i] = p.cost(d, s, i, held)
+		held[i] = int32(match)
+		if match > best && at != primary {
+			best = match
+		}
+		high[i] = s.last + q.Wait + s.factor(q, &ages[at])*s.work(&ages[at], match)
 	}
 	return best
 }
 
-// cost is what candidate i costs if it holds that much of the prompt.
+// cost is what candidate i costs if it holds that much of the prompt and is of
+// the last rank.
 func (p *Pool) cost(d *Draw, s *survey, i, believed int) float64 {
 	at := d.Candidates[i]
-	believed = min(believed, s.length)
-	work := float64(s.length - believed)
-	if shared := float64(s.head - believed); shared > 0 {
-		work -= shared - shared/(1+s.reuse*p.ages[at].seconds)
-	}
-	c := p.view.Quotes()[at].Wait + p.factor(s, at)*work
-	if s.rank > 0 {
-		c += s.rank * float64(p.rankOf[i])
-	}
-	return c
+	q, a := &p.view.Quotes()[at], &p.ages[at]
+	return s.last + q.Wait + s.factor(q, a)*s.work(a, believed)
 }
 
-// factor is the cost of one uncached byte at this position, in seconds.
-func (p *Pool) factor(s *survey, at int) float64 {
-	return (s.price + s.evict*p.ages[at].youth) * p.view.Quotes()[at].Pace
+// work is the bytes that remain to be computed, those of the head at a discount.
+func (s *survey) work(a *age, believed int) float64 {
+	if believed >= s.head {
+		return float64(max(s.length-believed, 0))
+	}
+	return float64(s.length-s.head) + float64(s.head-believed)/(1+s.reuse*a.seconds)
+}
+
+// factor is the cost of one uncached byte in seconds.
+func (s *survey) factor(q *load.Quote, a *age) float64 {
+	return (s.price + s.evict*a.youth) * q.Pace
 }
 
 // livesHere reports whether the primary may be expected to hold what no
