@@ -36,7 +36,7 @@ func TestEmulatorLifeCycle(t *testing.T) {
 		if action := h.CallOnRequestBody(id, []byte(body), true); action != types.ActionContinue {
 			t.Fatalf("body: action %d, want %d", action, types.ActionContinue)
 		}
-		to, _ := headerMap(appendHeaderMap(nil, h.GetCurrentRequestHeaders(id))).get(destinationHeader)
+		to, _ := headerMapOf(h.GetCurrentRequestHeaders(id)).get(destinationHeader)
 		ends = append(ends, first(string(to)))
 		h.CallOnResponseHeaders(id, [][2]string{{":status", "200"}}, false)
 		h.CallOnResponseBody(id, []byte(`{}`), true)

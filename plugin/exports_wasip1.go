@@ -28,6 +28,19 @@ func survive() {
 	}
 }
 
+// panicked notes a panic that an entry point survived.
+func (v *vm) panicked(p any) {
+	v.metrics.add(panics, 1)
+	text := "panic"
+	switch p := p.(type) {
+	case error:
+		text += ": " + p.Error()
+	case string:
+		text += ": " + p
+	}
+	v.log(logError, "kvsteer: "+text)
+}
+
 //go:wasmexport proxy_abi_version_0_2_1
 func proxyABIVersion() {}
 

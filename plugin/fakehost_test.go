@@ -102,7 +102,7 @@ func (h *fakeHost) setContext(id uint32) { h.count("setContext"); h.context = id
 
 func (h *fakeHost) headers(m mapType) headerMap {
 	h.count("headers")
-	return appendHeaderMap(nil, *h.lines(m))
+	return headerMapOf(*h.lines(m))
 }
 
 func (h *fakeHost) setHeader(m mapType, name string, value []byte) {

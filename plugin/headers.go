@@ -50,9 +50,9 @@ func (m headerMap) get(name string) (value []byte, ok bool) {
 	return nil, false
 }
 
-// appendHeaderMap writes lines in wire form.
-func appendHeaderMap(dst []byte, lines [][2]string) []byte {
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(lines)))
+// headerMapOf returns lines in wire form.
+func headerMapOf(lines [][2]string) headerMap {
+	dst := binary.LittleEndian.AppendUint32(nil, uint32(len(lines)))
 	for _, l := range lines {
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(l[0])))
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(l[1])))

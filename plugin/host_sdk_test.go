@@ -24,7 +24,7 @@ func (sdkHost) headers(m mapType) headerMap {
 	case callHeaders:
 		lines, _ = proxywasm.GetHttpCallResponseHeaders()
 	}
-	return appendHeaderMap(nil, lines)
+	return headerMapOf(lines)
 }
 
 func (sdkHost) setHeader(m mapType, name string, value []byte) {

@@ -136,7 +136,7 @@ func (e envoy) property(path string) ([]byte, bool) {
 func (envoy) continueRequest() { proxyContinueStream(0) }
 
 func (envoy) reply(status int, headers [][2]string, body []byte) {
-	h := appendHeaderMap(nil, headers)
+	h := headerMapOf(headers)
 	proxySendLocalResponse(uint32(status), "kvsteer", unsafe.SliceData(body), uint32(len(body)),
 		unsafe.SliceData(h), uint32(len(h)), -1)
 }
@@ -183,7 +183,7 @@ func (e envoy) dequeue(queue uint32) ([]byte, bool) {
 }
 
 func (envoy) call(cluster string, headers [][2]string, timeout time.Duration) (uint32, bool) {
-	h := appendHeaderMap(nil, headers)
+	h := headerMapOf(headers)
 	status := proxyHTTPCall(cluster, unsafe.SliceData(h), uint32(len(h)), nil, 0, nil, 0,
 		uint32(timeout/time.Millisecond), &returned.word)
 	return returned.word, status == statusOK

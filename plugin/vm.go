@@ -80,16 +80,3 @@ func (v *vm) readSeed(s scope) uint64 {
 	}
 	return rand.Uint64() | 1
 }
-
-// panicked notes a panic that an entry point survived.
-func (v *vm) panicked(p any) {
-	v.metrics.add(panics, 1)
-	text := "panic"
-	switch p := p.(type) {
-	case error:
-		text += ": " + p.Error()
-	case string:
-		text += ": " + p
-	}
-	v.log(logError, "kvsteer: "+text)
-}

@@ -21,10 +21,10 @@ func (f *filter) warmUp() {
 	}
 	p := policy.NewPool(policy.Settings{Gateways: severalWorkers}, policy.Definitions()[0], t)
 	p.SetEndpoints([]load.Spec{{ID: "192.0.2.1:80", Healthy: true}, {ID: "192.0.2.2:80", Healthy: true}})
-	headers := headerMap(appendHeaderMap(nil, [][2]string{
+	headers := headerMapOf([][2]string{
 		{":method", "POST"}, {":path", "/v1/chat/completions"},
 		{"content-type", "application/json"}, {"content-length", "600"},
-	}))
+	})
 	c := prefix.Config{Seed: 1, MaxBytes: f.prompt.MaxBytes}
 	var flight load.Flight
 	r := &reader{}
