@@ -22,7 +22,7 @@ func (a Admission) String() string { return admissions[min(a, admissionCount)] }
 // work off the prompts that wait, this one's included, within the definition's
 // limit. It admits where there is no limit or no eligible endpoint.
 func Admit(d *Definition, r *Request, endpoints []Endpoint) Admission {
-	if d.maxWork == 0 {
+	if !d.Limited() {
 		return Admitted
 	}
 	work, rate := float64(r.InputTokens), 0.0
@@ -33,7 +33,7 @@ func Admit(d *Definition, r *Request, endpoints []Endpoint) Admission {
 			continue
 		}
 		eligible = true
-		if d.ranks() && (e.rate() == 0 || d.considerKV && !e.holds(r)) {
+		if d.Ranks() && (e.rate() == 0 || d.considerKV && !e.holds(r)) {
 			continue
 		}
 		work += float64(e.QueuedInputTokens)

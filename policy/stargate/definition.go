@@ -69,9 +69,6 @@ func (d *Definition) Comparator() (c Comparator, ok bool) {
 // Samples returns how many of n endpoints a pick compares.
 func (d *Definition) Samples(n int) int { return int(min(d.samples, uint64(n))) }
 
-// ranks reports whether the algorithm ranks endpoints by hash and rate.
-func (d *Definition) ranks() bool { return d.name == Pulsar || d.name == PulsarWaitAndWiden }
-
 // queueLimit returns the ms of queue that an endpoint may have: from floor to
 // ceil as the request uses up its time.
 func (d *Definition) queueLimit(r *Request) float64 {
@@ -90,3 +87,13 @@ type Instance struct {
 
 // NewInstance returns the state of a target that has seen no request.
 func NewInstance() *Instance { return new(Instance) }
+
+// Limited reports whether Admit can refuse anything.
+func (d *Definition) Limited() bool { return d.maxWork > 0 }
+
+// Ranks reports whether the algorithm ranks endpoints by hash and rate, so that
+// rates should be the same to all who rank.
+func (d *Definition) Ranks() bool { return d.name == Pulsar || d.name == PulsarWaitAndWiden }
+
+// UsesAffinity reports whether the affinity key has a part in the choice.
+func (d *Definition) UsesAffinity() bool { return d.Ranks() || d.selection > 0 }

@@ -100,7 +100,7 @@ func (p *Picker) begin(want int, d *Definition, i *Instance, r *Request, endpoin
 	if d.name == WaitAndWiden {
 		p.walk(want)
 	}
-	if d.ranks() {
+	if d.Ranks() {
 		p.score()
 	}
 }

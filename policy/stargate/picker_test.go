@@ -94,7 +94,7 @@ func TestPicksAreEligibleAndDifferent(t *testing.T) {
 				if list[at].Excluded || slices.Contains(got[:n], at) {
 					t.Fatalf("%s: choice %d of %v is excluded or chosen twice", e, at, got)
 				}
-				if d.ranks() && list[at].rate() == 0 || d.considerKV && !list[at].holds(r) {
+				if d.Ranks() && list[at].rate() == 0 || d.considerKV && !list[at].holds(r) {
 					t.Fatalf("%s: choice %d of %v is not feasible", e, at, got)
 				}
 			}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package routing
+
+import (
+	"github.com/kvsteer/kvsteer/expr"
+	"github.com/kvsteer/kvsteer/policy/stargate"
+)
+
+// The canonical names of the project's own algorithms.
+const (
+	PrefixAware = "prefix-aware"
+	Topology    = "topology"
+	LeastLoad   = "least-load"
+)
+
+// The names of their parameters.
+const (
+	fallbacks      = "fallbacks"
+	ignorePrior    = "ignore_prior"
+	tokenPrice     = "token_price"
+	tieBand        = "tie_band_ms"
+	stickyUntil    = "sticky_until_ms"
+	overloadFactor = "overload_factor"
+)
+
+// Catalog returns all algorithms. Its default is prefix-aware.
+func Catalog() (*expr.Catalog, error) {
+	return expr.NewCatalog(PrefixAware, append(own(), stargate.Algorithms()...))
+}
+
+// own returns the declarations of the project's own algorithms.
+func own() []expr.Algorithm {
+	with := func(p ...expr.Parameter) []expr.Parameter {
+		return append(append(p, fallbacksOf()), stargate.Policies()...)
+	}
+	return []expr.Algorithm{
+		{
+			Name: PrefixAware,
+			Parameters: with(
+				expr.Parameter{Name: ignorePrior, Type: expr.Bool, Default: expr.BoolValue(false)},
+				expr.Parameter{
+					Name: tokenPrice, Type: expr.Number, Default: expr.NumberValue(2),
+					Request: expr.Range{Min: 1, Max: 16}, Static: expr.Range{Min: 1, Max: 100},
+				},
+				expr.Parameter{
+					Name: tieBand, Type: expr.Uint, Default: expr.UintValue(10),
+					Request: expr.Range{Max: 1000}, Static: expr.Range{Max: 60_000},
+				},
+			),
+		},
+		{
+			Name: Topology,
+			Parameters: with(
+				expr.Parameter{
+					Name: stickyUntil, Type: expr.Uint, Default: expr.UintValue(2000),
+					Request: expr.Range{Max: 60_000}, Static: expr.Range{Max: 3_600_000},
+				},
+				expr.Parameter{
+					Name: overloadFactor, Type: expr.Number, Default: expr.NumberValue(4),
+					Request: expr.Range{Min: 1, Max: 100}, Static: expr.Range{Min: 1, Max: 1e6},
+				},
+			),
+		},
+		{Name: LeastLoad, Parameters: with()},
+	}
+}
+
+// fallbacksOf bounds how many endpoints are named for the case that the first
+// fails.
+func fallbacksOf() expr.Parameter {
+	return expr.Parameter{
+		Name: fallbacks, Type: expr.Uint, Default: expr.UintValue(2),
+		Request: expr.Range{Max: 2}, Static: expr.Range{Max: 2},
+	}
+}
