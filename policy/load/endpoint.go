@@ -70,8 +70,9 @@ type Endpoint struct {
 	others   Share
 	foreign  Share   // what the statistics show beyond own and others, at Stats.At
 	external Share   // foreign, faded by its age
-	pressure float64 // seconds that a KV cache in its last tenth costs
+	pressure float64 // seconds that a KV cache in its last tenth and a full queue cost
 	failures failures
+	past     [historyTicks]sums // own and others at the view's last ticks
 }
 
 // Queued is the prompt tokens of our own streams that e has yet to compute.
@@ -114,7 +115,7 @@ func (e *Endpoint) SetOthers(s Share) {
 
 // penalty is what choosing e costs beyond its queue, in seconds: 2 ms for each
 // running request (its decode steps come between ours), up to one second as the
-// KV cache fills its last tenth, and the back-off after failures.
+// KV cache fills its last tenth, a full queue, and the back-off after failures.
 func (e *Endpoint) penalty() float64 {
 	return decodeSeconds*e.Running() + e.pressure + e.failures.left
 }
@@ -190,7 +191,7 @@ func (e *Endpoint) derive(now time.Duration) {
 	e.external = Share{Queued: e.foreign.Queued * weight, InFlight: e.foreign.InFlight * weight}
 	e.pressure = 0
 	if weight > 0 {
-		e.pressure = min(max(e.Stats.KVUse-kvFull, 0)/(1-kvFull), 1)
+		e.pressure = min(max(e.Stats.KVUse-kvFull, 0)/(1-kvFull), 1) + weight*e.full()
 	}
 	e.failures.fade(now)
 	e.publish()

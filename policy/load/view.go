@@ -10,13 +10,15 @@ import (
 
 // View is the load of one pool. The zero value is a pool without endpoints.
 type View struct {
-	FarFactor float64 // how many times as much an endpoint in another zone costs; 0 = 1
+	FarFactor    float64 // how many times as much an endpoint in another zone costs; 0 = 1
+	WaitingLimit int     // requests waiting in an engine from which it counts as full; 0 = it never does
 
 	endpoints    []*Endpoint // sorted by ID
 	quotes       []Quote     // of the same endpoints in the same order
 	closed       int         // quotes that aren't Ready
 	meanUncached float64     // moving average of the uncached prompt tokens of our picks
 	reported     time.Duration
+	history      history
 }
 
 func (v *View) farFactor() float64 {
@@ -108,16 +110,16 @@ func newEndpoint(v *View, s Spec) *Endpoint {
 }
 
 // Report takes what an engine said of itself. Requests it shows beyond our own
-// and the other workers' at this moment are external: of them at most
+// and the other workers' at that moment are external: of them at most
 // Stats.Waiting still wait, each with as many tokens as our picks have on
 // average, unless the engine counts its queued tokens itself.
 func (v *View) Report(e *Endpoint, s Stats) {
 	e.Stats = s
-	ours := float64(e.inFlight) + e.others.InFlight
-	foreign := max(0, s.Waiting+s.Running-ours)
+	ours := v.oursAt(e, s.At)
+	foreign := max(0, s.Waiting+s.Running-ours.InFlight)
 	e.foreign = Share{Queued: min(foreign, s.Waiting) * v.meanUncached, InFlight: foreign}
 	if s.QueuedTokens > 0 {
-		e.foreign.Queued = max(0, s.QueuedTokens-float64(e.queued)-e.others.Queued)
+		e.foreign.Queued = max(0, s.QueuedTokens-ours.Queued)
 	}
 	e.derive(s.At)
 	v.reported = max(v.reported, s.At)
@@ -139,7 +141,8 @@ func (v *View) MeanUncached() float64 { return v.meanUncached }
 
 // Tick takes the tokens of flights whose prefill has ended by estimate off
 // their endpoints, derives every sum anew from the live flights, and fades what
-// is external by its age. Between two ticks picks read these numbers as they are.
+// is external by its age, and remembers the sums for statistics of this moment
+// that are yet to come. Between two ticks picks read these numbers as they are.
 // Cost: O(endpoints + flights); call it from the tick.
 func (v *View) Tick(now time.Duration) {
 	for _, e := range v.endpoints {
@@ -153,4 +156,5 @@ func (v *View) Tick(now time.Duration) {
 		}
 		e.derive(now)
 	}
+	v.remember(now)
 }
