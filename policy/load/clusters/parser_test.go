@@ -218,6 +218,9 @@ func TestDocuments(t *testing.T) {
 		{"hosts before the name", `{"cluster_statuses":[{"host_statuses":[{}],"name":"a"}]}`, one, nil, ErrOrder},
 		{"cluster without a name", `{"cluster_statuses":[{"host_statuses":[{"address":{"pipe":{"path":"p"}}}]}]}`, one, nil, ErrOrder},
 		{"host without an address", `{"cluster_statuses":[{"name":"a","host_statuses":[{"weight":1}]}]}`, one, nil, ErrAddress},
+		{"host without a port after one with",
+			`{"cluster_statuses":[{"name":"a","host_statuses":[{"address":{"socket_address":{"address":"1.2.3.4","port_value":5}}},{"address":{"socket_address":{"address":"1.2.3.4"}}}]}]}`,
+			one, []string{"a 1.2.3.4:5 weight=1", "a 1.2.3.4:0 weight=1"}, nil},
 		{"port too large", `{"cluster_statuses":[{"name":"a","host_statuses":[{"address":{"socket_address":{"address":"::1","port_value":65536}}}]}]}`, one, nil, ErrValue},
 		{"name too long", `{"cluster_statuses":[{"name":"` + long + `","host_statuses":[{}]}]}`, one, nil, nil},
 		{"nonsense in a cluster that isn't wanted", `{"cluster_statuses":[{"name":"b","host_statuses":[{"weight":-7}]}]}`, one, nil, nil},
@@ -331,75 +334,5 @@ func TestParseAllocatesNothing(t *testing.T) {
 	})
 	if allocs != 0 || hosts == 0 {
 		t.Errorf("%v allocations a page, %d hosts", allocs, hosts)
-	}
-}
-
-func FuzzParse(f *testing.F) {
-	f.Add([]byte(`{"cluster_statuses":[{"name":"a","host_statuses":[{"address":{"socket_address":{"address":"::1","port_value":1}},"stats":[{"name":"rq_total","value":"3"}]}]}]}`), 3)
-	f.Add([]byte(`{"endpoints":[{"address":"a","cluster":"b","health":"draining"}]}`), 1)
-	f.Add([]byte(`{"cluster_statuses":[{"name":"c","x":[{"\"}":"]"}]},{"name":"b","host_statuses":[{"address":{"pipe":{"path":"p"}}}]}]}`), 5)
-	names := []string{"a", "b"}
-	f.Fuzz(func(t *testing.T, document []byte, window int) {
-		want, wantErr := parse(t, names, document, len(document)+1)
-		got, gotErr := parse(t, names, document, 1+int(uint(window)%100))
-		if gotErr != wantErr || !slices.Equal(got, want) {
-			t.Fatalf("split changes the result: %q, %v, whole %q, %v", got, gotErr, want, wantErr)
-		}
-	})
-}
-
-// fleet is an Envoy page of that many clusters with two hosts each, the wanted one amid them.
-func fleet(t testing.TB, n int) []byte {
-	page := recordedPage(t, "1.40.0")
-	start := bytes.Index(page, []byte(`  {
-   "name": "checked"`))
-	end := bytes.Index(page, []byte(`  {
-   "name": "ambient"`))
-	if start < 0 || end < start {
-		t.Fatal("the recorded page has no clusters checked and ambient in this order")
-	}
-	var b bytes.Buffer
-	b.WriteString("{\n \"cluster_statuses\": [\n")
-	for i := range n {
-		name := fmt.Sprintf(`"outbound|8080||service-%d.default.svc.cluster.local"`, i)
-		if i == n/2 {
-			name = `"wanted"`
-		}
-		b.Write(bytes.Replace(page[start:end], []byte(`"checked"`), []byte(name), 1))
-	}
-	return append(bytes.TrimRight(b.Bytes(), ",\n"), "\n ]\n}\n"...)
-}
-
-// BenchmarkParse reads the page of a gateway with 1,000 clusters of which one is wanted, and the
-// same page with all of them wanted through the recorded one's clusters.
-func BenchmarkParse(b *testing.B) {
-	const window = 64 << 10
-	for _, c := range []struct {
-		name  string
-		names []string
-		page  []byte
-		hosts int
-	}{
-		{"clusters=1000/wanted=1", []string{"wanted"}, fleet(b, 1000), 2},
-		{"clusters=5/wanted=5", recordedNames, recordedPage(b, "1.40.0"), len(recorded)},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			hosts := 0
-			p, err := New(Config{Clusters: c.names}, func(*Host) { hosts++ })
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.SetBytes(int64(len(c.page)))
-			for b.Loop() {
-				hosts = 0
-				p.Reset()
-				for rest := c.page; len(rest) > 0; rest = rest[min(window, len(rest)):] {
-					p.Write(rest[:min(window, len(rest))])
-				}
-				if err := p.Close(); err != nil || hosts != c.hosts {
-					b.Fatal(err, hosts)
-				}
-			}
-		})
 	}
 }

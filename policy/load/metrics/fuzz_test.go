@@ -19,7 +19,8 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	}
-	whole, split := newParser(f, Custom{Field: Waiting, Name: "my_metric", Label: "a", Value: "b"}), newParser(f, Custom{Field: Waiting, Name: "my_metric", Label: "a", Value: "b"})
+	custom := Custom{Field: Waiting, Name: "my_metric", Label: "a", Value: "b"}
+	whole, split := newParser(f, custom), newParser(f, custom)
 	f.Fuzz(func(t *testing.T, page []byte, window int) {
 		want := parse(whole, page, len(page)+1)
 		got := parse(split, page, 1+int(uint(window)%300))

@@ -250,6 +250,35 @@ func TestWalkLeavesWhatACallbackRefuses(t *testing.T) {
 	}
 }
 
+// TestSkipForEverySplit has a part to skip with all that could end it too early or too late.
+func TestSkipForEverySplit(t *testing.T) {
+	skip := `[[[[["\"]]]]]]","\\","{{{{\\\"[[[[",{"}}}}}":"]]]"},["\u005c\"",""]],"` + strings.Repeat(`\"]`, 20) + `"]]],{}]`
+	doc := []byte(`{"skip":` + skip + `,"wanted":"yes","skip":` + skip + `}`)
+	if !json.Valid(doc) {
+		t.Fatal("not JSON: ", string(doc))
+	}
+	var got string
+	w, err := New(&Node[string]{Members: []Member[string]{
+		{"wanted", &Node[string]{Scalar: func(s *string, v Value) bool { *s += string(v.Text); return true }}},
+	}}, &got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for first := range len(doc) {
+		for _, second := range []int{first, first + 1, first + 8, first + 20} {
+			second = min(second, len(doc))
+			got = ""
+			w.Reset()
+			w.Write(doc[:first])
+			w.Write(doc[first:second])
+			w.Write(doc[second:])
+			if err := w.Close(); err != nil || got != "yes" {
+				t.Errorf("split at %d and %d: %q, %v", first, second, got, err)
+			}
+		}
+	}
+}
+
 func TestNewRefusesDeepSchema(t *testing.T) {
 	self := &Node[events]{}
 	self.Other = self
