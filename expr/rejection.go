@@ -134,6 +134,15 @@ type Rejection struct {
 // Error returns the sentence of the body.
 func (r *Rejection) Error() string { return string(r.appendMessage(nil)) }
 
+// Algorithm returns the canonical name of the algorithm it is about, "unknown"
+// where none was resolved, so that it may be a metric label.
+func (r *Rejection) Algorithm() string {
+	if r.Method == "" || r.Code == UnknownMethod {
+		return "unknown"
+	}
+	return r.Method
+}
+
 // maxEcho bounds how much of a client's text comes back to it.
 const maxEcho = 64
 
