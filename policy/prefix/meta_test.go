@@ -136,7 +136,7 @@ func metaBodies() map[Shape]string {
 		TGI:            `{"inputs":` + l + `,"parameters":{"adapter_id":"l","top_k":1}}`,
 		LlamaCPP:       `{"prompt":[1,2,` + l + `],"cache_prompt":true}`,
 		OllamaChat:     `{"model":"m","messages":[{"role":"user","content":` + l + `,"images":["AA","BB"]}],"think":true,"options":{"num_ctx":1}}`,
-		OllamaGenerate: `{"model":"m","prompt":` + l + `,"system":` + l + `,"template":"t"}`,
+		OllamaGenerate: `{"model":"m","system":` + l + `,"prompt":` + l + `,"template":"t"}`,
 	}
 }
 
