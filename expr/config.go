@@ -10,6 +10,7 @@ type Config struct {
 	fallback *entry            // for models without an entry of their own
 	models   map[string]*entry // by exact model id
 	statics  []*Static         // all definitions, by index
+	options  Options
 	warnings Faults
 }
 

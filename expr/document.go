@@ -36,7 +36,9 @@ func (c *Catalog) ParseConfig(document, pointer string) (*Config, error) {
 // DecodeConfig is ParseConfig for a document that is parsed already and was
 // found to be valid. It keeps nothing of v.
 func (c *Catalog) DecodeConfig(v *fastjson.Value, pointer string) (*Config, error) {
-	d := &documentReader{catalog: c, config: &Config{catalog: c, models: make(map[string]*entry)}}
+	d := &documentReader{catalog: c, config: &Config{
+		catalog: c, models: make(map[string]*entry), options: defaultOptions(),
+	}}
 	d.top(node{v, pointer})
 	if len(d.faults) > 0 {
 		return nil, d.faults
@@ -118,8 +120,9 @@ func (d *documentReader) top(n node) {
 		case fieldModels:
 			models = member
 		default:
-			d.fault(member.at, FaultUnknownField, "no such field; fields are "+strings.Join(
-				[]string{fieldDefault, fieldAlgorithms, fieldModels, fieldParameters}, " "))
+			if !d.option(key, member) {
+				d.unknownField(member.at)
+			}
 		}
 	})
 	if models.Value != nil {
@@ -128,6 +131,11 @@ func (d *documentReader) top(n node) {
 	if d.config.fallback.own != nil {
 		d.config.fallback.finish(d.catalog, scope{allowed: shared.allowed}, shared)
 	}
+}
+
+func (d *documentReader) unknownField(at string) {
+	fields := append([]string{fieldDefault, fieldAlgorithms, fieldModels, fieldParameters}, optionFields...)
+	d.fault(at, FaultUnknownField, "no such field; fields are "+strings.Join(fields, " "))
 }
 
 // scope is what one level of the document enables.

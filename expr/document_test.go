@@ -151,3 +151,38 @@ func TestBaseOfAMethod(t *testing.T) {
 		t.Errorf("%d models, default at %q", c.Models(), c.Default().Base())
 	}
 }
+
+func TestOptions(t *testing.T) {
+	o := mustParse(t, `{}`).Options()
+	if o.Strict || o.RequireModel || o.ModelHeader != "" || len(o.SessionHeaders) > 0 || o.MaxWaiting != 256 || o.MaxRingPoints != 65536 {
+		t.Errorf("defaults %+v", o)
+	}
+	o = mustParse(t, `{"strict": true, "require_model": true, "model_header": "X-Served-Model",
+		"session_headers": ["X-Session-ID", "x-user"], "max_waiting": 0, "max_ring_points": 1}`).Options()
+	if !o.Strict || !o.RequireModel || o.ModelHeader != "x-served-model" ||
+		!slices.Equal(o.SessionHeaders, []string{"x-session-id", "x-user"}) || o.MaxWaiting != 0 || o.MaxRingPoints != 1 {
+		t.Errorf("read %+v", o)
+	}
+}
+
+func TestOptionFaults(t *testing.T) {
+	_, err := testCatalog(t).ParseConfig(`{"strict": 1, "model_header": "a b", "session_headers": ["a", 5, ""],
+		"max_waiting": 65537, "max_ring_points": 0, "require_model": null}`, "")
+	var faults Faults
+	errors.As(err, &faults)
+	var got []string
+	for _, f := range faults {
+		got = append(got, f.Pointer+" "+f.Reason)
+	}
+	want := []string{
+		"/strict wrong_type", "/model_header out_of_range", "/session_headers/1 wrong_type", "/session_headers/2 out_of_range",
+		"/max_waiting out_of_range", "/max_ring_points out_of_range", "/require_model wrong_type",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("faults %v, want %v", got, want)
+	}
+	_, err = testCatalog(t).ParseConfig(`{"session_headers": ["1","2","3","4","5","6","7","8","9","a"]}`, "")
+	if faults = nil; !errors.As(err, &faults) || len(faults) != 1 || faults[0].Pointer != "/session_headers/8" {
+		t.Errorf("ten headers: %v", err)
+	}
+}

@@ -54,7 +54,7 @@ func TestRun(t *testing.T) {
 		{
 			"faulty configuration", []string{"-", "random"}, `{"routing":{"defualt":"random","models":{"m":7}}}`, faulty,
 			`{"faults":[
-			{"pointer":"/routing/defualt","reason":"unknown_field","detail":"no such field; fields are default request_algorithms models request_parameters"},
+			{"pointer":"/routing/defualt","reason":"unknown_field","detail":"no such field; fields are default request_algorithms models request_parameters strict require_model model_header session_headers max_waiting max_ring_points"},
 			{"pointer":"/routing/models/m","reason":"wrong_type","detail":"must be an algorithm's name or an object"}]}`,
 		},
 		{"no argument", nil, "", faulty, ""},
