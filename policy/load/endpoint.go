@@ -59,7 +59,7 @@ type Endpoint struct {
 	Spec
 	Index   int      // place in the placement table, None if it has none; set by Place
 	Stats   Stats    // as last reported
-	Prefill Estimate // prompt tokens/s while nothing else is queued
+	Prefill Rate     // prompt tokens/s while nothing else is queued
 	Decode  Estimate // output tokens/s of one request
 
 	view     *View // nil once it is no longer listed
@@ -123,7 +123,7 @@ func (e *Endpoint) penalty() float64 {
 // pace is the seconds that a prompt token takes on e with what it is running:
 // each running request takes 3 % of the pace of an idle engine.
 func (e *Endpoint) pace() float64 {
-	return (1 + decodeSlowdown*e.Running()) / e.Prefill.value
+	return (1 + decodeSlowdown*e.Running()) / e.Prefill.Value()
 }
 
 // Quote is what a pick reads of an endpoint. The quotes of a pool lie side by

@@ -16,6 +16,7 @@ type View struct {
 	endpoints    []*Endpoint // sorted by ID
 	quotes       []Quote     // of the same endpoints in the same order
 	closed       int         // quotes that aren't Ready
+	prefill      Estimate    // prefill rate of its endpoints
 	meanUncached float64     // moving average of the uncached prompt tokens of our picks
 	reported     time.Duration
 	history      history
@@ -69,7 +70,7 @@ func (v *View) SetEndpoints(specs []Spec) Change {
 			e = newEndpoint(v, s)
 		}
 		if e.Rate != s.Rate {
-			e.Prefill = NewEstimate(PrefillPrior(), s.Rate)
+			e.Prefill = NewRate(&v.prefill, s.Rate)
 		}
 		e.Spec = s
 		next = append(next, e)
@@ -103,7 +104,10 @@ const unplaced = -2
 
 func newEndpoint(v *View, s Spec) *Endpoint {
 	e := &Endpoint{Spec: s, Index: unplaced, view: v}
-	e.Prefill = NewEstimate(PrefillPrior(), s.Rate)
+	if v.prefill.value == 0 {
+		v.prefill = NewEstimate(PrefillPrior(), 0)
+	}
+	e.Prefill = NewRate(&v.prefill, s.Rate)
 	e.Decode = NewEstimate(DecodePrior(), 0)
 	e.flights.next, e.flights.prev = &e.flights, &e.flights
 	return e

@@ -237,7 +237,7 @@ func TestOldStatisticsAreUnknown(t *testing.T) {
 }
 
 func TestRateForRankingsIsNotLearnt(t *testing.T) {
-	e := &load.Endpoint{Prefill: load.NewEstimate(load.PrefillPrior(), 123)}
+	e := &load.Endpoint{Prefill: load.NewRate(nil, 123)}
 	if got := rate(e, true); got != 8000 {
 		t.Errorf("stable rate %v, want 8000", got)
 	}
