@@ -93,7 +93,11 @@ func (p *Pool) settled(d *Draw, key uint64, b band) bool {
 			p.members = append(p.members, i)
 		}
 	}
-	first := p.members[hrw.First(key, p.memberNodes(d))]
+	best := hrw.First(key, p.memberNodes(d))
+	if best < 0 {
+		return false
+	}
+	first := p.members[best]
 	return d.Candidates[first] == d.Ranked[0] && p.high[first] <= certain
 }
 

@@ -85,4 +85,4 @@ type Decision struct {
 }
 
 // First is the chosen endpoint, nil if there is none.
-func (d *Decision) First() *load.Endpoint { return d.Endpoints[0] }
+func (d Decision) First() *load.Endpoint { return d.Endpoints[0] }

@@ -12,14 +12,14 @@ import (
 // overloaded, rendezvous hashing with weights by load (re)assigns it; load
 // plays no part otherwise.
 type Topology struct {
-	// Overload is how many times the pool's mean wait (and at least
-	// OverloadSeconds) an owner may have before the conversation moves.
+	// An owner is overloaded if its wait is above Overload times the mean wait of
+	// the others, and above OverloadSeconds.
 	Overload        float64
 	OverloadSeconds float64
 }
 
 // DefaultTopology has the default parameters.
-func DefaultTopology() Topology { return Topology{Overload: 4, OverloadSeconds: 2} }
+func DefaultTopology() Topology { return Topology{Overload: 4, OverloadSeconds: 4} }
 
 // Name implements Definition.
 func (Topology) Name() string { return "topology" }
@@ -30,35 +30,47 @@ func (Topology) Need() Need { return NeedKey }
 // New implements Definition.
 func (t Topology) New(uint64) Instance { return t }
 
-// Rank implements Instance.
+// Rank implements Instance. An owner that is overloaded comes last.
 func (t Topology) Rank(d *Draw) {
 	p, r := d.pool, d.Request
+	quotes := p.view.Quotes()
 	p.subset = p.subset[:0]
 	total := 0.0
-	for i, at := range d.Candidates {
-		wait := p.view.Quotes()[at].Wait
-		p.high[i] = wait
-		total += wait
+	owner := t.owner(d)
+	for _, at := range d.Candidates {
+		total += quotes[at].Wait
 		n := p.nodes[at]
-		n.Weight = hrw.Weight(weight(d.Endpoint(at)) / (1 + wait))
+		n.Weight = hrw.Weight(weight(d.Endpoint(at)) / (1 + quotes[at].Wait))
 		p.subset = append(p.subset, n)
 	}
-	limit := max(t.Overload*total/float64(len(d.Candidates)), t.OverloadSeconds)
-	owner := t.owner(d, limit)
-	if owner >= 0 {
+	overloaded := owner >= 0 && t.overloaded(quotes[owner].Wait, total, len(d.Candidates))
+	if owner >= 0 && !overloaded {
 		d.Ranked = append(d.Ranked, owner)
 	}
-	p.ranks = hrw.Rank(p.ranks[:0], r.Key, p.subset, MaxEndpoints)
+	p.ranks = hrw.Rank(p.ranks[:0], r.Key, p.subset, MaxEndpoints+1)
 	for _, i := range p.ranks {
 		if at := d.Candidates[i]; at != owner && len(d.Ranked) < MaxEndpoints {
 			d.Ranked = append(d.Ranked, at)
 		}
 	}
+	if overloaded && len(d.Ranked) < MaxEndpoints {
+		d.Ranked = append(d.Ranked, owner)
+	}
 	p.assign(d.Endpoint(d.Ranked[0]), r)
 }
 
-// owner is the position of the conversation's owner, if it may keep it; else −1.
-func (t Topology) owner(d *Draw, limit float64) int {
+// overloaded reports whether an owner with this wait gives its conversation
+// away, where all n candidates wait total seconds together.
+func (t Topology) overloaded(wait, total float64, n int) bool {
+	if n == 1 {
+		return false
+	}
+	others := (total - wait) / float64(n-1)
+	return wait > max(t.Overload*others, t.OverloadSeconds)
+}
+
+// owner is the position of the candidate that owns the conversation, else −1.
+func (Topology) owner(d *Draw) int {
 	if !d.Request.KeyKnown {
 		return -1
 	}
@@ -66,8 +78,8 @@ func (t Topology) owner(d *Draw, limit float64) int {
 	if !ok {
 		return -1
 	}
-	for i, at := range d.Candidates {
-		if d.Endpoint(at).Index == index && d.pool.high[i] <= limit {
+	for _, at := range d.Candidates {
+		if d.Endpoint(at).Index == index {
 			return at
 		}
 	}
