@@ -21,20 +21,20 @@ const (
 	FieldTemplate                    // template arguments and thinking switches, and what else the prompt depends on
 )
 
-// flag is a switch that a body may leave open.
-type flag uint8
+// toggle is a switch that a body may leave open.
+type toggle uint8
 
 const (
-	flagUnset flag = iota
-	flagOff
-	flagOn
+	toggleUnset toggle = iota
+	toggleOff
+	toggleOn
 )
 
-func setIf(on bool) flag {
+func setIf(on bool) toggle {
 	if on {
-		return flagOn
+		return toggleOn
 	}
-	return flagOff
+	return toggleOff
 }
 
 // maxTokens bounds the integers that are read from a body.
@@ -48,7 +48,7 @@ type tags struct {
 	documentBytes   int
 	functionBytes   int
 	fieldsSeen      Fields
-	stream          flag
+	stream          toggle
 	maxTokens       int
 	modelLen        int
 	previousLen     int
@@ -111,10 +111,10 @@ func kept(p []byte) []byte {
 // Stream reports whether the body asks for a streamed answer, as far as it is known. The engines'
 // lax spellings "true" and 1 count, and Ollama streams unless it is told not to.
 func (s *Scanner) Stream() bool {
-	if s.stream == flagUnset {
+	if s.stream == toggleUnset {
 		return s.shape == OllamaChat || s.shape == OllamaGenerate
 	}
-	return s.stream == flagOn
+	return s.stream == toggleOn
 }
 
 // MaxTokens returns the body's limit of output tokens, 0 if it gave none so far.
