@@ -117,6 +117,13 @@ var reasons = [reasonCount + 1]string{
 // String returns the name on the wire, "" for 0.
 func (r Reason) String() string { return reasons[min(r, reasonCount)] }
 
+// Reasons calls visit with each reason.
+func Reasons(visit func(Reason)) {
+	for r := MultipleLines; r < reasonCount; r++ {
+		visit(r)
+	}
+}
+
 // Rejection is why a request is answered by the proxy itself. A nil Rejection
 // is none.
 type Rejection struct {

@@ -2,7 +2,10 @@
 
 package expr
 
-import "math"
+import (
+	"math"
+	"strconv"
+)
 
 // Algorithm declares a way to pick as data: what it is called and which
 // parameters it takes. What it does with them is no business of this package.
@@ -63,6 +66,9 @@ var AnyUint = Range{Max: maxUint64}
 func (r Range) has(v float64) bool {
 	return v >= r.Min && v <= r.Max && !(r.Open && v == r.Min)
 }
+
+// String returns what r admits, such as "1 to 1024" or "above 0".
+func (r Range) String() string { return string(appendRange(nil, r)) }
 
 // within reports whether every number of r is in s too.
 func (r Range) within(s Range) bool {
@@ -128,14 +134,24 @@ func InertWhile(other string, value uint64) Inert {
 // InertWithout says: no effect while the parameter other is unset.
 func InertWithout(other string) Inert { return Inert{when: whileUnset, other: other} }
 
+// String returns when it has no effect: "always", "while n is 1" or "without
+// seed"; "" for never.
+func (i Inert) String() string {
+	switch i.when {
+	case always:
+		return "always"
+	case whileEqual:
+		return "while " + i.other + " is " + strconv.FormatUint(i.value, 10)
+	case whileUnset:
+		return "without " + i.other
+	}
+	return ""
+}
+
 // appendMessage completes "NAME has no effect ".
 func (i Inert) appendMessage(dst []byte, method string) []byte {
-	switch i.when {
-	case whileEqual:
-		dst = append(append(dst, "while "...), i.other...)
-		return appendUint(append(dst, " is "...), i.value)
-	case whileUnset:
-		return append(append(dst, "without "...), i.other...)
+	if i.when == always {
+		return append(append(dst, "in "...), method...)
 	}
-	return append(append(dst, "in "...), method...)
+	return append(dst, i.String()...)
 }

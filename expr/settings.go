@@ -55,6 +55,13 @@ func (s *Settings) Each(visit func(p *Parameter, v Value)) {
 	}
 }
 
+// All calls visit with each parameter, in byte order of the names.
+func (s *Settings) All(visit func(p *Parameter, v Value)) {
+	for i := range s.values {
+		visit(&s.method.params[i], s.values[i])
+	}
+}
+
 // inert reports whether the parameter at place i has no effect.
 func (s *Settings) inert(i int) bool {
 	rule := s.method.params[i].Inert

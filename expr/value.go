@@ -133,6 +133,9 @@ func (p *Parameter) appendCanonical(dst []byte, v Value) []byte {
 	return appendCanonicalText(dst, v.Text())
 }
 
+// Spell returns the one spelling that v has in expressions.
+func (p *Parameter) Spell(v Value) string { return string(p.appendCanonical(nil, v)) }
+
 // appendCanonicalUint quotes what has more digits than an integer may have.
 func appendCanonicalUint(dst []byte, v uint64) []byte {
 	const longest = 999_999_999_999_999

@@ -57,9 +57,6 @@ func Compile(s *expr.Settings) *Definition {
 	return d
 }
 
-// seconds is for milliseconds within the ranges of this package.
-func seconds(ms uint64) float64 { return float64(ms) / 1000 }
-
 // Start returns the state of a target that has seen no request.
 func Start(d *Definition) *Instance {
 	if d.own != nil {
