@@ -57,7 +57,9 @@ func (d *digest) write(p []byte) {
 	if len(p) >= stripe {
 		p = p[d.stripes(p):]
 	}
-	d.n = copy(d.buf[:], p)
+	if len(p) > 0 {
+		d.n = copy(d.buf[:], p)
+	}
 }
 
 // stripes mixes all whole stripes of p into the lanes and returns their length.

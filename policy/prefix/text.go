@@ -11,7 +11,7 @@ import (
 const (
 	// stageSize is how much decoded text is gathered before it is hashed. Escapes come in clusters:
 	// within one, bytes are copied and hashed later; between them text is hashed where it lies.
-	stageSize = 512
+	stageSize = 1024
 
 	// stageSlack is room for what one step may write behind stageSize: two words, and a run of UTF-8
 	// that begins in the second.
