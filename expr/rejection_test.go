@@ -80,3 +80,14 @@ func TestLoggedHeaderIsPlain(t *testing.T) {
 		t.Errorf("logged %s", got)
 	}
 }
+
+func TestRejectionNamesOnlyKnownAlgorithms(t *testing.T) {
+	c := testConfig(t)
+	for value, want := range map[string]string{
+		"nobody": "unknown", "sample;": "unknown", "PICK_TWO;colour=1": "sample", "sticky;count=1": "sticky",
+	} {
+		if _, r := c.Resolve("m", value); r == nil || r.Algorithm() != want {
+			t.Errorf("%q: %+v, want %s", value, r, want)
+		}
+	}
+}

@@ -34,6 +34,9 @@ func randomEndpoints(rng *rand.Rand, n int) []Endpoint {
 			Running: uint64(rng.IntN(5)), MaxConcurrency: uint64(rng.IntN(3) * 2),
 			KVCapacity: uint64(rng.IntN(2) * 1000), KVFree: uint64(rng.IntN(2) * 500),
 		}
+		if odd := []float64{math.NaN(), math.Inf(1), -1}; rng.IntN(10) == 0 {
+			list[i].TPS, list[i].RTT = odd[rng.IntN(3)], odd[rng.IntN(2)]
+		}
 		if rng.IntN(3) == 0 {
 			list[i].QueueTimes = []load.QueueTime{{Priority: uint32(rng.IntN(3)), Wait: uint64(rng.IntN(900))}}
 		}
@@ -265,17 +268,18 @@ func TestNearBandBeatsFasterFarOne(t *testing.T) {
 
 func TestNoChoice(t *testing.T) {
 	for _, c := range []struct {
-		n, m  int
-		waits bool
-		want  expr.Code
+		n, m          int
+		waits, failed bool
+		want          expr.Code
 	}{
-		{3, 1, true, 0},
-		{3, 1, false, expr.NoEligibleBackend},
-		{3, 0, true, expr.NoEligibleBackend},
-		{0, 0, true, expr.NoEligibleCandidates},
+		{3, 1, true, true, 0},
+		{3, 1, false, false, expr.NoEligibleBackend},
+		{3, 0, true, true, expr.NoEligibleBackend},
+		{0, 0, true, false, expr.NoEligibleCandidates},
+		{0, 0, true, true, expr.NoEligibleBackend},
 	} {
 		code := expr.Code(0)
-		if r := NoChoice(c.n, c.m, c.waits); r != nil {
+		if r := NoChoice(c.n, c.m, c.waits, c.failed); r != nil {
 			code = r.Code
 		}
 		if code != c.want {
