@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
@@ -16,6 +17,8 @@ type driver struct {
 	host *fakeHost
 	vm   guest
 	next uint32
+
+	again func() *driver // another VM beside it, of driveWorkers
 }
 
 // guest is the code under test behind its entry points.
@@ -43,6 +46,56 @@ func drive(t *testing.T, config string, f func(t *testing.T, d *driver)) {
 		h := newFakeHost(config)
 		f(t, start(t, h, newModule(t, h)))
 	})
+}
+
+// driveWorkers is drive with several VMs of one Envoy: each has a host of its
+// own, and all have the same shared data and clock.
+func driveWorkers(t *testing.T, config string, n int, f func(t *testing.T, w workers)) {
+	t.Run("contexts", func(t *testing.T) {
+		w := workers{}
+		for range n {
+			w.join(t, config, func(h *fakeHost) guest { return newNative(h) })
+		}
+		f(t, w)
+	})
+	t.Run("module", func(t *testing.T) {
+		w := workers{}
+		for range n {
+			w.join(t, config, func(h *fakeHost) guest { return newModule(t, h) })
+		}
+		f(t, w)
+	})
+}
+
+// workers are the VMs of one Envoy.
+type workers []*driver
+
+func (w *workers) join(t *testing.T, config string, guest func(h *fakeHost) guest) *driver {
+	t.Helper()
+	h := newFakeHost(config)
+	if len(*w) > 0 {
+		h.shared, h.clock = (*w)[0].host.shared, (*w)[0].host.clock
+	}
+	d := start(t, h, guest(h))
+	d.again = func() *driver { return w.join(t, config, guest) }
+	*w = append(*w, d)
+	return d
+}
+
+// tick lets time pass for all and ticks each.
+func (w workers) tick(after time.Duration) {
+	now := w[0].host.clock + after
+	for _, d := range w {
+		d.tick(now - d.host.clock)
+	}
+}
+
+// metric is the sum of a counter over all VMs.
+func (w workers) metric(name string) (sum int64) {
+	for _, d := range w {
+		sum += d.host.metric(name)
+	}
+	return sum
 }
 
 func start(t *testing.T, h *fakeHost, g guest) *driver {
@@ -84,6 +137,38 @@ func (d *driver) answer(id uint32, from, chunk string) {
 	d.vm.responseHeaders(id, len(s.response), false)
 	s.chunk = []byte(chunk)
 	d.vm.responseBody(id, len(chunk), true)
+}
+
+// served is an answer as a test has it.
+type served struct {
+	from   string // upstream.address; "" = none
+	status string // "" = 200
+	lines  [][2]string
+	chunks []string
+	open   bool // the last chunk doesn't end it
+}
+
+// respond sends an answer.
+func (d *driver) respond(id uint32, a served) {
+	d.host.context = id
+	s := d.host.stream()
+	if a.from != "" {
+		s.attributes["upstream\x00address"] = a.from
+	}
+	s.response = append([][2]string{{":status", cmp.Or(a.status, "200")}}, a.lines...)
+	d.vm.responseHeaders(id, len(s.response), len(a.chunks) == 0 && !a.open)
+	for i, c := range a.chunks {
+		s.chunk = []byte(c)
+		d.vm.responseBody(id, len(c), i == len(a.chunks)-1 && !a.open)
+	}
+}
+
+// send sends a whole request and returns its stream and where it went.
+func (d *driver) send(body string) (id uint32, to string) {
+	d.t.Helper()
+	id, _ = d.stream(chatHeaders(len(body)), false)
+	d.body(id, body, true)
+	return id, first(d.destination(id))
 }
 
 // finish ends a stream.

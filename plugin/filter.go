@@ -52,6 +52,7 @@ func (f *filter) OnPluginStart(int) types.OnPluginStartStatus {
 	f.prompt = prefix.Config{Seed: c.seed, MaxBytes: c.prompt.maxBytes, KeepBilling: c.prompt.billing}
 	f.readers.limit = c.readers
 	f.plantSeed(c.scope)
+	f.exchange.configure(c.scope)
 	f.metrics.define(f.host)
 	f.warmUp()
 	f.tickPeriod(tickPeriod)
@@ -60,6 +61,7 @@ func (f *filter) OnPluginStart(int) types.OnPluginStartStatus {
 
 // OnPluginDone gives the pools back.
 func (f *filter) OnPluginDone() bool {
+	f.exchange.done()
 	f.drop(f.pools)
 	f.pools = nil
 	return true
@@ -67,6 +69,7 @@ func (f *filter) OnPluginDone() bool {
 
 // NewHttpContext returns a stream for one request.
 func (f *filter) NewHttpContext(id uint32) types.HttpContext {
+	f.exchange.serve()
 	if f.prompt.Seed == 0 {
 		f.prompt.Seed = f.readSeed(f.config.scope)
 	}
@@ -88,6 +91,7 @@ func (f *filter) OnTick() {
 		p.View().Tick(now)
 	}
 	f.shareProbe()
+	f.exchange.tick(now)
 	f.metrics.flush(f.host)
 }
 

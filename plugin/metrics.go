@@ -25,9 +25,26 @@ const (
 	matchedBytes                 // … believed to be cached at the choice
 	flightsStarted
 	flightsEnded
-	movedOn  // answered by another endpoint than the first choice
-	failures // connect failures, resets, 5xx of chosen endpoints
-	panics   // recovered in an entry point
+	movedOn          // answered by another endpoint than the first choice
+	failures         // connect failures, resets, 5xx of chosen endpoints
+	panics           // recovered in an entry point
+	withdrawn        // placements taken back: refused, aborted, or served elsewhere
+	chainsLost       // … that could not be: their blocks were overwritten
+	usagesRead       // answers whose usage was learnt from
+	restartsSeen     // endpoints whose cache turned out to be empty
+	reports          // load reports read from response headers
+	reportFaults     // … that could not be read
+	answersKept      // ids of answers that an engine keeps
+	answersFollowed  // requests sent to the engine that keeps the answer they go on from
+	answersUnknown   // … whose engine is not known
+	sharedSent       // placements told to the other VMs
+	sharedTaken      // … taken from them
+	sharedDropped    // … not told: more than fits
+	sharedGaps       // segments of other VMs that could not be read in time
+	sharedFaults     // values in shared data that are none of ours
+	sharedNoSlot     // ticks in which a VM found no slot to share from
+	handoversWritten // for a VM that starts
+	handoversRead
 	plainCounters
 )
 
@@ -51,6 +68,24 @@ var counterNames = [plainCounters]string{
 	movedOn:        "served_by_other",
 	failures:       "endpoint_failures",
 	panics:         "panics",
+
+	withdrawn:        "placements_withdrawn",
+	chainsLost:       "placements_not_corrected",
+	usagesRead:       "usages_read",
+	restartsSeen:     "endpoint_restarts",
+	reports:          "load_reports",
+	reportFaults:     "load_report_faults",
+	answersKept:      "answers_kept",
+	answersFollowed:  "answers_followed",
+	answersUnknown:   "answers_unknown",
+	sharedSent:       "shared_placements_sent",
+	sharedTaken:      "shared_placements_received",
+	sharedDropped:    "shared_placements_dropped",
+	sharedGaps:       "shared_gaps",
+	sharedFaults:     "shared_faults",
+	sharedNoSlot:     "shared_no_slot",
+	handoversWritten: "handovers_written",
+	handoversRead:    "handovers_read",
 }
 
 // metrics are the counters of one VM. They are summed here and written to

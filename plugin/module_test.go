@@ -18,15 +18,16 @@ const modulePath = "../build/out/kvsteer.wasm"
 
 // module is the built module under wazero behind the guest interface.
 type module struct {
-	t   *testing.T
-	mod api.Module
+	t    *testing.T
+	host *fakeHost
+	mod  api.Module
 }
 
 // compiled is shared by the tests: compiling takes a second.
 var compiled struct {
 	runtime wazero.Runtime
 	code    wazero.CompiledModule
-	host    *fakeHost // who answers; tests do not run in parallel
+	host    *fakeHost // of the module that runs; tests do not run in parallel
 }
 
 // newModule instantiates build/out/kvsteer.wasm. `make wasm` builds it; a test
@@ -45,7 +46,7 @@ func newModule(t *testing.T, h *fakeHost) *module {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { mod.Close(ctx) })
-	return &module{t, mod}
+	return &module{t, h, mod}
 }
 
 func compile(t *testing.T, ctx context.Context) {
@@ -68,6 +69,7 @@ func compile(t *testing.T, ctx context.Context) {
 // call calls an export; booleans are passed as 0 and 1.
 func (m *module) call(name string, args ...uint64) uint64 {
 	m.t.Helper()
+	compiled.host = m.host
 	out, err := m.mod.ExportedFunction(name).Call(context.Background(), args...)
 	if err != nil {
 		m.t.Fatalf("%s: %v", name, err)
@@ -88,7 +90,7 @@ func flag(b bool) uint64 {
 func (m *module) start(id uint32) bool {
 	m.call("proxy_on_vm_start", uint64(id), 0)
 	m.call("proxy_on_context_create", uint64(id), 0)
-	return m.call("proxy_on_configure", uint64(id), uint64(len(compiled.host.config))) == 1
+	return m.call("proxy_on_configure", uint64(id), uint64(len(m.host.config))) == 1
 }
 
 func (m *module) create(id, root uint32) {

@@ -15,6 +15,18 @@ type pool struct {
 	cluster string
 	prompt  promptKey
 	users   int // filters that hold it
+	vm      *vm
+
+	standings     []standing // by table index
+	reportsCached bool       // an engine has told of cached tokens
+}
+
+// SetEndpoints makes specs the endpoints of the pool, also in what the VMs
+// exchange.
+func (p *pool) SetEndpoints(specs []load.Spec) {
+	p.Pool.SetEndpoints(specs)
+	clear(p.standings) // their table indices may be others'
+	p.vm.exchange.members.current = false
 }
 
 // promptKey is what block hashes depend on: a pool whose key changes starts
@@ -57,15 +69,11 @@ func (v *vm) newPool(c *config, pc *poolConfig, key promptKey) *pool {
 	if !ok {
 		definition = policy.Definitions()[0]
 	}
-	p := &pool{cluster: pc.cluster, prompt: key}
-	p.Pool = policy.NewPool(policy.Settings{Gateways: max(c.gateways, severalWorkers)}, definition, v.table)
+	p := &pool{cluster: pc.cluster, prompt: key, vm: v}
+	p.Pool = policy.NewPool(policy.Settings{Gateways: c.gateways}, definition, v.table)
 	v.pools[pc.cluster] = p
 	return p
 }
-
-// severalWorkers is the least number of gateways a pool counts: worker threads
-// share nothing, so each of them is a gateway of its own.
-const severalWorkers = 2
 
 // drop gives pools back; one that no filter holds leaves table and VM.
 func (v *vm) drop(pools []*pool) {
@@ -76,6 +84,7 @@ func (v *vm) drop(pools []*pool) {
 		p.SetEndpoints(nil)
 		if v.pools[p.cluster] == p {
 			delete(v.pools, p.cluster)
+			v.exchange.members.current = false
 		}
 	}
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"time"
-	"unsafe"
 
 	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
 
@@ -19,8 +18,9 @@ import (
 //	  ├──────────────────> sent       the headers alone decide
 //	  └──────────────────> bypassed   not ours, or nothing to choose
 //
-// The reader is there from the first wish to see the body until the placement
-// is learnt; the flight from the choice until the stream's end.
+// The reader is there from the first wish to see the body until its end, the
+// flight from the choice until the stream's end, the chain from the body's end
+// on. response.go has the answer's side.
 type stream struct {
 	types.DefaultHttpContext
 	filter *filter
@@ -38,8 +38,14 @@ type stream struct {
 
 	choice   policy.Decision
 	steered  bool // the destination header is ours
-	answered bool // response headers have come
+	streamed bool // the answer comes in events, as far as the body has told
+	stored   bool // an API whose answers the engine keeps, and the id is not learnt yet
 	flight   load.Flight
+
+	chain  chain          // the prompt, once the body has ended
+	holder *load.Endpoint // where it is learnt; nil: nowhere
+	before int            // how many of its blocks were known there before
+	reply  reply
 }
 
 // phase is where a stream stands.
@@ -83,6 +89,7 @@ func (s *stream) open(shape prefix.Shape, end bool) reason {
 	if s.reader = s.filter.readers.borrow(&s.filter.prompt, shape); s.reader == nil {
 		return noReader
 	}
+	s.stored = shape == prefix.Responses
 	s.filter.metrics.add(requests, 1)
 	return none
 }
@@ -197,7 +204,7 @@ func (s *stream) decided() bool {
 		s.bypass(noPrompt)
 	case r.ended:
 		s.choose(decidedWhole)
-	case r.grown() && s.chooseEarly():
+	case !s.stored && r.grown() && s.chooseEarly(): // what a stored answer depends on may come last
 	case r.Raw() >= s.filter.config.wait.bytes:
 		s.choose(decidedBytes)
 	default:
@@ -220,7 +227,9 @@ func (s *stream) endWait(how counter) {
 // choose picks with what is known of the request.
 func (s *stream) choose(how counter) {
 	r := s.reader.ask(s.length, s.filter.time())
-	s.send(s.pool.Pick(nil, r), r, how)
+	d := s.pool.Pick(nil, r)
+	s.follow(&d, r)
+	s.send(d, r, how)
 }
 
 // chooseEarly picks if the rest of the body can't change the first choice.
@@ -244,7 +253,7 @@ func (s *stream) send(d policy.Decision, r *policy.Request, how counter) {
 	m.add(how, 1)
 	m.add(promptBytes, r.Length)
 	m.add(matchedBytes, d.Match)
-	s.phase, s.choice = sent, d
+	s.phase, s.choice, s.streamed = sent, d, s.reader.Stream()
 	if s.steered = s.filter.config.steers(r); s.steered {
 		m.add(steers, 1)
 		s.filter.setHeader(requestHeaders, destinationHeader, s.filter.destination(&d))
@@ -258,81 +267,32 @@ func (s *stream) send(d policy.Decision, r *policy.Request, how counter) {
 // fly counts the request in at the endpoint it is sent to.
 func (s *stream) fly(e *load.Endpoint, r *policy.Request) {
 	s.filter.metrics.add(flightsStarted, 1)
-	s.pool.Start(&s.flight, e, &s.choice, r, s.reader.Stream())
+	s.pool.Start(&s.flight, e, &s.choice, r, s.streamed)
 }
 
-// learn notes the placement once the body is complete and it is known where it
-// goes. Of a request that is only observed the response tells.
+// learn notes the placement once the body is complete. Where it goes is known
+// by then, but for a request that is only observed: of that the answer tells.
 func (s *stream) learn() {
-	e := s.flight.Endpoint()
-	if s.reader == nil || !s.reader.ended || e == nil {
+	if s.phase != sent || !s.reader.ended {
 		return
 	}
 	if s.reader.Reason() == 0 {
-		s.filter.metrics.add(learned, 1)
-		s.pool.Learn(e, s.reader.ask(s.length, s.filter.clock), 0)
+		r := s.reader.ask(s.length, s.filter.clock)
+		if e := s.flight.Endpoint(); e != nil && !s.reply.refused {
+			s.hold(e, r)
+		}
+		s.chain, s.streamed = s.filter.chains.keep(r), s.reader.Stream()
 	} else {
 		s.filter.metrics.noPrompt(s.reader.Reason())
 	}
 	s.closeReader()
 }
 
-// OnHttpResponseHeaders notes who answered and how.
-func (s *stream) OnHttpResponseHeaders(int, bool) types.Action {
-	if s.phase != sent {
-		return types.ActionContinue
-	}
-	s.answered = true
-	served := s.servedBy()
-	switch {
-	case served == nil:
-	case !s.steered && s.reader != nil:
-		s.fly(served, s.reader.ask(s.length, s.filter.clock))
-		s.learn()
-	case s.steered && served != s.flight.Endpoint():
-		s.filter.metrics.add(movedOn, 1)
-		s.flight.Move(served, s.filter.clock)
-	}
-	if s.filter.config.receipt {
-		s.filter.setHeader(responseHeaders, decisionHeader, s.receipt())
-	}
-	return types.ActionContinue
-}
-
-// servedBy is the endpoint that answers, nil for one that is none of the
-// pool's (or for a local reply).
-func (s *stream) servedBy() *load.Endpoint {
-	address, ok := s.filter.property("upstream\x00address")
-	if !ok {
-		return nil
-	}
-	return s.pool.View().Find(unsafe.String(unsafe.SliceData(address), len(address)))
-}
-
-// OnHttpResponseBody tells the first token of a streamed answer: engines send
-// the headers before the prefill ends.
-func (s *stream) OnHttpResponseBody(int, bool) types.Action {
-	if s.flight.Queued() > 0 {
-		s.flight.First(s.filter.time())
-	}
-	return types.ActionContinue
-}
-
-// OnHttpStreamDone gives back all that the stream holds, however it ended.
-func (s *stream) OnHttpStreamDone() {
-	s.leave()
-	if s.flight.Endpoint() != nil {
-		s.filter.metrics.add(flightsEnded, 1)
-		s.flight.End()
-	}
-	s.closeReader()
-	s.phase = bypassed
-}
-
-// release makes the stream a spare of its filter.
-func (s *stream) release() {
-	s.OnHttpStreamDone()
-	f := s.filter
-	*s = stream{filter: f}
-	f.spare = append(f.spare, s)
+// hold learns that e holds the prompt, and tells the other VMs what is news of
+// it.
+func (s *stream) hold(e *load.Endpoint, r *policy.Request) {
+	s.holder, s.before = e, s.pool.Known(e, r)
+	s.filter.metrics.add(learned, 1)
+	s.filter.exchange.learned(s.pool, e, r, s.before)
+	s.pool.Learn(e, r, 0)
 }

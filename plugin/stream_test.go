@@ -377,7 +377,7 @@ func TestHostCalls(t *testing.T) {
 		d.body(id, "", true)
 		check("request in one chunk", 8)
 		d.answer(id, first(d.destination(id)), "{}")
-		check("response", 2)
+		check("first answer of an engine", 4)
 		d.finish(id)
 		check("end", 0)
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
 
+	"github.com/kvsteer/kvsteer/policy/load/orca"
 	"github.com/kvsteer/kvsteer/policy/table"
 )
 
@@ -29,9 +30,19 @@ type vm struct {
 	pools   map[string]*pool
 	readers readers
 	probe   probe
+
+	exchange *exchange // with the other VMs
+	chains   chains    // of prompts whose answers are to come
+	usages   usages
+	orca     *orca.Parser
 }
 
-func newVM(h host) *vm { return &vm{host: h, pools: map[string]*pool{}} }
+func newVM(h host) *vm {
+	v := &vm{host: h, pools: map[string]*pool{}}
+	v.exchange = newExchange(v)
+	v.orca, _ = orca.New() // it fails for no input
+	return v
+}
 
 // OnVMStart starts the clock.
 func (v *vm) OnVMStart(int) types.OnVMStartStatus {

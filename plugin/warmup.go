@@ -19,7 +19,7 @@ func (f *filter) warmUp() {
 	if err != nil {
 		return
 	}
-	p := policy.NewPool(policy.Settings{Gateways: severalWorkers}, policy.Definitions()[0], t)
+	p := policy.NewPool(policy.Settings{Gateways: 2}, policy.Definitions()[0], t)
 	p.SetEndpoints([]load.Spec{{ID: "192.0.2.1:80", Healthy: true}, {ID: "192.0.2.2:80", Healthy: true}})
 	headers := headerMapOf([][2]string{
 		{":method", "POST"}, {":path", "/v1/chat/completions"},

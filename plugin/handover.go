@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/kvsteer/kvsteer/policy/table"
+)
+
+// handover gives a VM that starts what those before it have learnt: after a
+// module update, whose VMs are new, and after a trap, which Envoy answers with
+// a new VM. Who starts says so in its head, the running VM in the lowest slot
+// writes its newest placements, and who starts reads them a few parts a tick. A
+// VM that ends writes them unasked.
+//
+// Parts are oldest first, since placing in the order of time costs a step each
+// and against it a step for every placement in between.
+type handover struct {
+	waiting bool          // the head says that a hand-over is wanted
+	since   int64         // when it was asked for, wall clock
+	until   time.Duration // when waiting ends
+	written int64         // when this VM wrote one, wall clock
+	left    int           // parts still to be read, from the last to the first
+	vm      uint64        // who wrote them
+}
+
+const (
+	handOverPart    = 2400 // records of a part, to fit the window of a read
+	handOverParts   = 17   // at most: 1 MiB in all
+	handOverUnit    = 100  // ms of its ages: 16 bits reach back 1.8 hours
+	handOverReads   = 4    // parts taken in a tick
+	handOverPatient = 2 * time.Second
+	handOverFresh   = 5 * time.Second // younger than this it needs no newer one
+	handOverOld     = 5 * time.Minute // older than this it is of no use
+	handOverPause   = time.Second     // between two that one VM writes
+
+	handOverHead = 21
+)
+
+func (x *exchange) handoverKey() string { return x.key("handover") }
+
+func (x *exchange) partKey(i int) string { return x.key("handover/" + strconv.Itoa(i)) }
+
+// ask looks for a hand-over when the VM starts, and asks for one where there
+// is none that is fresh.
+func (h *handover) ask(x *exchange) {
+	if h.begin(x, handOverFresh) || h.waiting {
+		return
+	}
+	if x.alive == 0 {
+		h.begin(x, handOverOld)
+		return
+	}
+	h.waiting, h.since, h.until = true, x.wall(), x.vm.clock+handOverPatient
+}
+
+// tick answers who asks, and takes what has been asked for.
+func (h *handover) tick(x *exchange) {
+	if h.waiting {
+		h.waiting = !h.begin(x, x.ago(h.since)) && x.vm.clock < h.until
+	}
+	for range handOverReads {
+		if h.left > 0 {
+			h.left--
+			h.take(x, h.left)
+		}
+	}
+	if x.wanted() && x.ago(h.written) >= handOverPause {
+		h.write(x)
+	}
+}
+
+// wanted reports whether it is for this VM to answer one that waits for a
+// hand-over.
+func (x *exchange) wanted() bool {
+	if x.handover.waiting || x.handover.left > 0 {
+		return false
+	}
+	asked := false
+	for slot := range x.peers {
+		p := &x.peers[slot]
+		asked = asked || p.alive && p.wants
+		if p.alive && !p.wants && slot < x.slot {
+			return false
+		}
+	}
+	return asked
+}
+
+// begin starts reading the hand-over there is if it is at most so old.
+func (h *handover) begin(x *exchange, age time.Duration) bool {
+	wall, vm, parts, ok := h.find(x)
+	if !ok || x.ago(wall) > age {
+		return false
+	}
+	h.left, h.vm = parts, vm
+	x.vm.metrics.add(handoversRead, 1)
+	return true
+}
+
+// find reads the head of the hand-over: version 1 · wall 8 · vm 8 · parts 4.
+func (h *handover) find(x *exchange) (wall int64, vm uint64, parts int, ok bool) {
+	b, _, ok := x.vm.sharedData(x.handoverKey())
+	if !ok || len(b) != handOverHead || b[0] != wireVersion {
+		return 0, 0, 0, false
+	}
+	parts = int(binary.LittleEndian.Uint32(b[17:]))
+	return int64(binary.LittleEndian.Uint64(b[1:])), binary.LittleEndian.Uint64(b[9:]), parts, parts <= handOverParts
+}
+
+// take reads one part.
+func (h *handover) take(x *exchange, i int) {
+	value, _, ok := x.vm.sharedData(x.partKey(i))
+	b, valid := parseBatch(value)
+	if !ok || !valid || b.vm != h.vm || int(b.number) != i {
+		x.vm.metrics.add(sharedGaps, 1)
+		return
+	}
+	x.take(&b)
+}
+
+// due reports whether a VM that ends should leave a hand-over: another may
+// have done so at the same moment.
+func (h *handover) due(x *exchange) bool {
+	wall, _, _, ok := h.find(x)
+	return !ok || x.ago(wall) >= handOverPause
+}
+
+// write hands over the newest placements.
+func (h *handover) write(x *exchange) {
+	h.written = x.wall()
+	list := make([]news, 0, handOverPart)
+	parts := 0
+	flush := func() {
+		slices.Reverse(list)
+		b := batch{vm: x.self, number: uint32(parts), wall: h.written}
+		x.message = b.append(x.message[:0], list, &x.names)
+		x.vm.setSharedData(x.partKey(parts), x.message, 0)
+		list, parts = list[:0], parts+1
+	}
+	x.members.refresh(x.vm)
+	x.vm.table.Newest(x.vm.clock, func(e int, p table.Placement) bool {
+		if name := x.members.name(e); name != 0 {
+			kind := made
+			if p.Owner {
+				kind = owned
+			}
+			list = append(list, news{p.Hash, p.Tag, p.Size, kind, name, h.written - p.Age.Milliseconds()})
+		}
+		if len(list) == handOverPart {
+			flush()
+		}
+		return parts < handOverParts
+	})
+	if len(list) > 0 {
+		flush()
+	}
+	b := binary.LittleEndian.AppendUint64([]byte{wireVersion}, uint64(h.written))
+	b = binary.LittleEndian.AppendUint64(b, x.self)
+	b = binary.LittleEndian.AppendUint32(b, uint32(parts))
+	x.vm.setSharedData(x.handoverKey(), b, 0)
+	x.vm.metrics.add(handoversWritten, 1)
+}
