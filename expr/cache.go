@@ -36,7 +36,7 @@ type Eviction struct {
 	Cause  Cause
 }
 
-// Cache keeps compiled definitions D with an instance S per target. It is not
+// cache keeps compiled definitions D with an instance S per target. It is not
 // safe for concurrent use.
 //
 // One budget bounds all: an entry is a (target, canonical form) with an
@@ -48,14 +48,14 @@ type Eviction struct {
 // at most limit, in order of insertion; the ring holds the same entries, the
 // one unused longest at root.newer; definitions holds exactly those that a
 // live entry refers to, with their number.
-type Cache[D, S any] struct {
+type cache[D, S any] struct {
 	capacity    int
 	limit       int // entries of one target; 0: only capacity bounds them
 	evicted     func(Eviction)
 	slots       map[string]*slot[D, S]
 	definitions map[share]*shared[D]
 	root        entryOf[D, S]
-	count       int
+	count       int // live entries, expired ones included until a sweep
 }
 
 // slot holds the entries of one target.
@@ -93,26 +93,20 @@ const (
 	retired                   // was in the cache and never comes back
 )
 
-// NewCache returns an empty cache for capacity entries, at most limit of them
+// newCache returns an empty cache for capacity entries, at most limit of them
 // of one target (0: no such bound). evicted is told of each entry that leaves;
 // it may be nil.
-func NewCache[D, S any](capacity, limit int, evicted func(Eviction)) *Cache[D, S] {
-	c := &Cache[D, S]{capacity: max(capacity, 1), limit: limit, evicted: evicted}
+func newCache[D, S any](capacity, limit int, evicted func(Eviction)) *cache[D, S] {
+	c := &cache[D, S]{capacity: max(capacity, 1), limit: limit, evicted: evicted}
 	c.slots = make(map[string]*slot[D, S])
 	c.definitions = make(map[share]*shared[D])
 	c.root.older, c.root.newer = &c.root, &c.root
 	return c
 }
 
-// Len returns how many entries there are, expired ones included until a Sweep.
-func (c *Cache[D, S]) Len() int { return c.count }
-
-// Definitions returns how many different definitions the entries refer to.
-func (c *Cache[D, S]) Definitions() int { return len(c.definitions) }
-
 // find returns the live entry and refreshes it; nil if there is none. It does
 // not allocate.
-func (c *Cache[D, S]) find(target, form []byte, now time.Duration) *entryOf[D, S] {
+func (c *cache[D, S]) find(target, form []byte, now time.Duration) *entryOf[D, S] {
 	s := c.slots[string(target)]
 	if s == nil {
 		return nil
@@ -130,7 +124,7 @@ func (c *Cache[D, S]) find(target, form []byte, now time.Duration) *entryOf[D, S
 
 // use refreshes e if it is live and not idle for too long, and reports whether
 // it was.
-func (c *Cache[D, S]) use(e *entryOf[D, S], now time.Duration) bool {
+func (c *cache[D, S]) use(e *entryOf[D, S], now time.Duration) bool {
 	if e.state != live || now-e.used >= idleTimeout {
 		return false
 	}
@@ -142,7 +136,7 @@ func (c *Cache[D, S]) use(e *entryOf[D, S], now time.Duration) bool {
 
 // definition returns what entries of the same base and form share, or compiles
 // it.
-func (c *Cache[D, S]) definition(base int, form []byte, compile func() D) *shared[D] {
+func (c *cache[D, S]) definition(base int, form []byte, compile func() D) *shared[D] {
 	if d := c.definitions[share{base, string(form)}]; d != nil {
 		return d
 	}
@@ -152,11 +146,11 @@ func (c *Cache[D, S]) definition(base int, form []byte, compile func() D) *share
 // insert puts a fresh entry in and returns the live one of its target and
 // form, which is another if that came first. An entry that is not fresh stays
 // what it is: a retired one never comes back.
-func (c *Cache[D, S]) insert(e *entryOf[D, S], now time.Duration) *entryOf[D, S] {
+func (c *cache[D, S]) insert(e *entryOf[D, S], now time.Duration) *entryOf[D, S] {
 	if e.state != fresh {
 		return e
 	}
-	c.Sweep(now)
+	c.sweep(now)
 	if first := c.find([]byte(e.target), []byte(e.form), now); first != nil {
 		return first
 	}
@@ -171,7 +165,7 @@ func (c *Cache[D, S]) insert(e *entryOf[D, S], now time.Duration) *entryOf[D, S]
 }
 
 // link makes e live.
-func (c *Cache[D, S]) link(e *entryOf[D, S], now time.Duration) {
+func (c *cache[D, S]) link(e *entryOf[D, S], now time.Duration) {
 	s := c.slots[e.target]
 	if s == nil {
 		s = &slot[D, S]{}
@@ -190,7 +184,7 @@ func (c *Cache[D, S]) link(e *entryOf[D, S], now time.Duration) {
 }
 
 // evict takes a live entry out of everything in one step.
-func (c *Cache[D, S]) evict(e *entryOf[D, S], why Cause) {
+func (c *cache[D, S]) evict(e *entryOf[D, S], why Cause) {
 	s := c.slots[e.target]
 	for i := range s.entries {
 		if s.entries[i] == e {
@@ -212,17 +206,17 @@ func (c *Cache[D, S]) evict(e *entryOf[D, S], why Cause) {
 	}
 }
 
-// Sweep drops what was not used for the idle timeout. Call it at least once a
+// sweep drops what was not used for the idle timeout. Call it at least once a
 // minute. Cost: O(entries dropped).
-func (c *Cache[D, S]) Sweep(now time.Duration) {
+func (c *cache[D, S]) sweep(now time.Duration) {
 	for e := c.root.newer; e != &c.root && now-e.used >= idleTimeout; e = c.root.newer {
 		c.evict(e, Idle)
 	}
 }
 
-// Drop removes exactly the entry of this target and form; if there is none,
+// drop removes exactly the entry of this target and form; if there is none,
 // nothing happens.
-func (c *Cache[D, S]) Drop(target, form string) {
+func (c *cache[D, S]) drop(target, form string) {
 	s := c.slots[target]
 	if s == nil {
 		return
@@ -236,7 +230,7 @@ func (c *Cache[D, S]) Drop(target, form string) {
 }
 
 // clear drops everything.
-func (c *Cache[D, S]) clear(why Cause) {
+func (c *cache[D, S]) clear(why Cause) {
 	for c.count > 0 {
 		c.evict(c.root.newer, why)
 	}
@@ -248,7 +242,7 @@ func (e *entryOf[D, S]) unlink() {
 }
 
 // pushNewest puts e at the end of the ring that was used last.
-func (c *Cache[D, S]) pushNewest(e *entryOf[D, S]) {
+func (c *cache[D, S]) pushNewest(e *entryOf[D, S]) {
 	e.older, e.newer = c.root.older, &c.root
 	e.older.newer, e.newer.older = e, e
 }

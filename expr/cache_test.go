@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-type testCache = Cache[string, *int]
+type testCache = cache[string, *int]
 
 // check proves the invariants that Cache states.
 func check(t *testing.T, c *testCache) {
@@ -124,17 +124,17 @@ func TestCacheAgreesWithNaiveModel(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		want := &naive{capacity: size.capacity, limit: size.limit}
 		var evicted []Eviction
-		c := NewCache[string, *int](size.capacity, size.limit, func(e Eviction) { evicted = append(evicted, e) })
+		c := newCache[string, *int](size.capacity, size.limit, func(e Eviction) { evicted = append(evicted, e) })
 		now := time.Duration(0)
 		for step := range 5000 {
 			now += time.Duration(rng.IntN(120)) * time.Second
 			target, form := string('a'+byte(rng.IntN(7))), string('p'+byte(rng.IntN(4)))
 			switch rng.IntN(20) {
 			case 0:
-				c.Sweep(now)
+				c.sweep(now)
 				want.sweep(now)
 			case 1:
-				c.Drop(target, form)
+				c.drop(target, form)
 				if i := slices.IndexFunc(want.entries, func(e naiveEntry) bool {
 					return e.target == target && e.form == form
 				}); i >= 0 {
@@ -151,7 +151,7 @@ func TestCacheAgreesWithNaiveModel(t *testing.T) {
 				}
 			}
 			check(t, c)
-			if !slices.Equal(evicted, want.evicted) || c.Len() != len(want.entries) {
+			if !slices.Equal(evicted, want.evicted) || c.count != len(want.entries) {
 				t.Fatalf("step %d: evicted %v, want %v", step, evicted, want.evicted)
 			}
 			evicted, want.evicted = nil, nil
@@ -165,7 +165,7 @@ func newEntry(c *testCache, target, form string) *entryOf[string, *int] {
 }
 
 func TestCacheSharesDefinitionsNotInstances(t *testing.T) {
-	c := NewCache[string, *int](8, 2, nil)
+	c := newCache[string, *int](8, 2, nil)
 	compiled := 0
 	entry := func(target string, base int) *entryOf[string, *int] {
 		def := c.definition(base, []byte("f"), func() string { compiled++; return "f" })
@@ -175,20 +175,20 @@ func TestCacheSharesDefinitionsNotInstances(t *testing.T) {
 	if a.def != b.def || a.instance == b.instance || a.def == other.def {
 		t.Error("targets of one base share the definition and nothing else")
 	}
-	if compiled != 2 || c.Definitions() != 2 {
-		t.Errorf("compiled %d, kept %d definitions, want 2 and 2", compiled, c.Definitions())
+	if compiled != 2 || len(c.definitions) != 2 {
+		t.Errorf("compiled %d, kept %d definitions, want 2 and 2", compiled, len(c.definitions))
 	}
-	c.Drop("a", "f")
+	c.drop("a", "f")
 	check(t, c)
-	c.Drop("b", "f")
+	c.drop("b", "f")
 	check(t, c)
-	if c.Definitions() != 1 {
-		t.Errorf("%d definitions after the last reference went, want 1", c.Definitions())
+	if len(c.definitions) != 1 {
+		t.Errorf("%d definitions after the last reference went, want 1", len(c.definitions))
 	}
 }
 
 func TestRetiredEntryNeverComesBack(t *testing.T) {
-	c := NewCache[string, *int](1, 2, nil)
+	c := newCache[string, *int](1, 2, nil)
 	old := c.insert(newEntry(c, "a", "f"), 0)
 	c.insert(newEntry(c, "b", "f"), 0)
 	if got := c.insert(old, 0); got != old || c.find([]byte("a"), []byte("f"), 0) != nil {
@@ -201,11 +201,11 @@ func TestRetiredEntryNeverComesBack(t *testing.T) {
 }
 
 func TestFirstOfTwoEqualInsertsStays(t *testing.T) {
-	c := NewCache[string, *int](8, 2, nil)
+	c := newCache[string, *int](8, 2, nil)
 	first, second := newEntry(c, "a", "f"), newEntry(c, "a", "f")
 	c.insert(first, 0)
-	if got := c.insert(second, 0); got != first || c.Len() != 1 {
-		t.Errorf("the second of two equal entries is kept; %d entries", c.Len())
+	if got := c.insert(second, 0); got != first || c.count != 1 {
+		t.Errorf("the second of two equal entries is kept; %d entries", c.count)
 	}
 	check(t, c)
 }

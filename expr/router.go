@@ -48,8 +48,8 @@ type Router[D, S any] struct {
 	config     *Config
 	generation uint64           // of config
 	compiled   []compiled[D, S] // by Static.index
-	dynamic    *Cache[D, S]     // expressions with parameters
-	static     *Cache[D, S]     // instances of configured definitions
+	dynamic    *cache[D, S]     // expressions with parameters
+	static     *cache[D, S]     // instances of configured definitions
 	memo       memo[D, S]
 	work       overlay
 	key        []byte
@@ -62,7 +62,8 @@ type compiled[D, S any] struct {
 	demands    Demand
 }
 
-// Query is what a router needs to know of a request.
+// Query is what a router needs to know of a request. Whoever reads routing key
+// and model bounds their length, and so the memory that entries take.
 type Query struct {
 	RoutingKey string // "" is none
 	Model      string
@@ -92,8 +93,8 @@ func NewRouter[D, S any](config *Config, maker Maker[D, S]) *Router[D, S] {
 		maker.Entries = maxEntries
 	}
 	r := &Router[D, S]{maker: maker}
-	r.dynamic = NewCache[D, S](maker.Entries, perTarget, maker.Evicted)
-	r.static = NewCache[D, S](maker.Entries, 0, nil)
+	r.dynamic = newCache[D, S](maker.Entries, perTarget, maker.Evicted)
+	r.static = newCache[D, S](maker.Entries, 0, nil)
 	r.Swap(config)
 	return r
 }
@@ -118,14 +119,21 @@ func (r *Router[D, S]) Generation() uint64 { return r.generation }
 
 // Len returns how many entries and how many different definitions are cached.
 func (r *Router[D, S]) Len() (entries, definitions int) {
-	return r.dynamic.Len(), r.dynamic.Definitions()
+	return r.dynamic.count, len(r.dynamic.definitions)
 }
 
 // Sweep drops what has been idle for 15 minutes. Call it at least once a
 // minute.
 func (r *Router[D, S]) Sweep(now time.Duration) {
-	r.dynamic.Sweep(now)
-	r.static.Sweep(now)
+	r.dynamic.sweep(now)
+	r.static.sweep(now)
+}
+
+// Drop forgets exactly what is cached for a target and a canonical form; if
+// there is nothing, nothing happens.
+func (r *Router[D, S]) Drop(routingKey, model, form string) {
+	r.key = appendTarget(r.key[:0], Query{RoutingKey: routingKey, Model: model})
+	r.dynamic.drop(string(r.key), form)
 }
 
 // Resolve returns the definition for a request, before any endpoint is looked
@@ -243,16 +251,16 @@ func (r *Router[D, S]) Settle(c *Choice[D, S], endpoints int, now time.Duration)
 	if c.entry == nil || c.entry.state != fresh {
 		return
 	}
-	cache := r.dynamic
+	into := r.dynamic
 	if c.Result == Uncached {
-		cache = r.static
+		into = r.static
 	} else if endpoints == 0 {
 		c.Result = Temporary
 	}
 	if endpoints == 0 || c.generation != r.generation {
 		return
 	}
-	kept := cache.insert(c.entry, now)
+	kept := into.insert(c.entry, now)
 	if kept != c.entry && c.Result == Miss {
 		c.Result = Hit
 	}

@@ -151,6 +151,30 @@ func TestNothingIsKeptWithoutEndpoints(t *testing.T) {
 	}
 }
 
+func TestDropForgetsExactlyOneEntry(t *testing.T) {
+	c := newCounted(t, both)
+	queries := []Query{
+		{RoutingKey: "k", Model: "m", Value: "sticky;seed=a", Lines: 1},
+		{RoutingKey: "k", Model: "m", Value: "sticky;seed=b", Lines: 1},
+		{RoutingKey: "", Model: "km", Value: "sticky;seed=a", Lines: 1},
+	}
+	for _, q := range queries {
+		c.send(t, q, 0)
+		c.send(t, q, 0) // so that the memo has it
+	}
+	c.Drop("k", "m", "sticky;seed=nothing")
+	c.Drop("other", "m", "sticky;seed=a")
+	if entries, _ := c.Len(); entries != 3 || len(c.evicted) != 0 {
+		t.Errorf("%d entries after dropping what isn't there, want 3", entries)
+	}
+	c.Drop("k", "m", "sticky;seed=a")
+	for i, want := range []Result{Miss, Hit, Hit} {
+		if got := c.send(t, queries[i], 0); got.Result != want {
+			t.Errorf("request %d: %v, want %v", i, got.Result, want)
+		}
+	}
+}
+
 func TestRequestsThatMissTogetherShareOneInstance(t *testing.T) {
 	c := newCounted(t, both)
 	q := Query{Model: "m", Value: "sticky;seed=a", Lines: 1}
@@ -206,13 +230,13 @@ func TestRouterStaysBounded(t *testing.T) {
 		c.send(t, Query{Model: "m", Value: "sticky;seed=s" + s, Lines: 1}, 0)
 	}
 	entries, definitions := c.Len()
-	if entries != maxEntries || definitions > entries || c.static.Len() != maxEntries || len(c.memo.found) > memoEntries {
+	if entries != maxEntries || definitions > entries || c.static.count != maxEntries || len(c.memo.found) > memoEntries {
 		t.Errorf("%d entries, %d definitions, %d configured instances, %d memoized",
-			entries, definitions, c.static.Len(), len(c.memo.found))
+			entries, definitions, c.static.count, len(c.memo.found))
 	}
 	c.Sweep(idleTimeout)
-	if entries, definitions = c.Len(); entries+definitions+c.static.Len() != 0 {
-		t.Errorf("%d entries, %d definitions, %d instances after all were idle", entries, definitions, c.static.Len())
+	if entries, definitions = c.Len(); entries+definitions+c.static.count != 0 {
+		t.Errorf("%d entries, %d definitions, %d instances after all were idle", entries, definitions, c.static.count)
 	}
 }
 

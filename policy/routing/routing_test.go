@@ -291,3 +291,17 @@ func BenchmarkRequest(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkNeverSeen parses, overlays, compiles and inserts.
+func BenchmarkNeverSeen(b *testing.B) {
+	router := testRouter(b, everything)
+	values := make([]string, 4096)
+	for i := range values {
+		values[i] = fmt.Sprintf("wait-and-widen;n=3;max_queue_time_floor_ms=%d;max_queue_time_ceil_ms=90000;next_bucket_unlock_factor=0.5", i)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		c, _ := router.Resolve(expr.Query{RoutingKey: "team-a", Model: "m", Value: values[i%len(values)], Lines: 1}, time.Second)
+		router.Settle(&c, 16, time.Second)
+	}
+}
