@@ -107,6 +107,9 @@ func (d *digest) sum() uint64 {
 	if d.total >= stripe {
 		h = merge(d.v1, d.v2, d.v3, d.v4)
 	}
+	if d.n == 0 {
+		return avalanche(h + d.total)
+	}
 	return finish(h+d.total, d.buf[:d.n])
 }
 
