@@ -22,6 +22,7 @@ const (
 	slotReasoning
 	slotThinking
 	slotThink
+	slotEnableThinking
 	slotProcessor
 	slotSuffix
 	slotTemplate
@@ -31,6 +32,7 @@ const (
 	slotImageData
 	slotEmbeds
 	slotSpecialTokens
+	slotTruncate
 	slotPromptObject
 	slotPrevious
 	slotConversation
@@ -80,10 +82,10 @@ var labels = [slots]string{
 	slotCacheSalt: "cache_salt", slotExtraKey: "extra_key", slotTools: "tools",
 	slotFunctions: "functions", slotDocuments: "documents", slotChatTemplate: "chat_template",
 	slotKwargs: "chat_template_kwargs", slotEffort: "reasoning_effort", slotReasoning: "reasoning",
-	slotThinking: "thinking", slotThink: "think", slotProcessor: "mm_processor_kwargs",
+	slotThinking: "thinking", slotThink: "think", slotEnableThinking: "enable_thinking", slotProcessor: "mm_processor_kwargs",
 	slotSuffix: "suffix", slotTemplate: "template", slotContext: "context", slotRaw: "raw",
 	slotImages: "images", slotImageData: "image_data", slotEmbeds: "prompt_embeds",
-	slotSpecialTokens: "add_special_tokens", slotPromptObject: "prompt",
+	slotSpecialTokens: "add_special_tokens", slotTruncate: "truncate_prompt_tokens", slotPromptObject: "prompt",
 	slotPrevious: "previous_response_id", slotConversation: "conversation",
 
 	slotName: "name", slotCallID: "tool_call_id", slotToolCalls: "tool_calls",

@@ -131,9 +131,7 @@ func (s *Scanner) setType(name []byte) {
 // the budget allows.
 func (s *Scanner) closeMessage() {
 	if !s.roleKnown {
-		if s.kind != kindSystem {
-			s.headOpen = false
-		}
+		s.headOpen = false
 		s.setRoleHash(0)
 	}
 	weight := s.fieldBytes

@@ -198,6 +198,8 @@ func TestChangesAreSeen(t *testing.T) {
 		{"number that became a string", Chat, chat, `"a":1`, `"a":"1"`, tag},
 		{"template arguments", Chat, chat, `"model"`, `"chat_template_kwargs":{"enable_thinking":false},"model"`, tag},
 		{"reasoning effort", Chat, chat, `"model"`, `"reasoning_effort":"low","model"`, tag},
+		{"thinking switch", Chat, chat, `"model"`, `"enable_thinking":false,"model"`, tag},
+		{"truncation", Chat, chat, `"model"`, `"truncate_prompt_tokens":100,"model"`, tag},
 		{"documents", Chat, chat, `"model"`, `"documents":[{"text":"x"}],"model"`, tag},
 		{"system prompt of messages", Messages, messages, "You help.", "You help!", hashes},
 		{"thinking", Messages, messages, `"thinking":"x"`, `"thinking":"y"`, hashes},

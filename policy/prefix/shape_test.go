@@ -142,6 +142,8 @@ var shapeCases = []struct {
 	{"llama.cpp with mixed prompt", LlamaCPP, `{"prompt":[12,"a",34]}`, "~12,⟨⟩a⟨⟩~34,⟨⟩"},
 	{"ollama chat with images", OllamaChat,
 		`{"model":"m","messages":[{"role":"user","content":"What?","images":["AA"]}]}`, "What?⟨user+⟩"},
+	{"ollama chat with thinking", OllamaChat,
+		`{"messages":[{"role":"assistant","content":"a","thinking":"hm"}]}`, "a⟨assistant+⟩"},
 	{"ollama chat with tool name", OllamaChat,
 		`{"messages":[{"role":"tool","tool_name":"f","content":"1"}]}`, "1⟨tool+⟩"},
 	{"ollama generate", OllamaGenerate, `{"model":"m","prompt":"Why?","system":"s"}`, "Why?⟨⟩s⟨system⟩"},
