@@ -122,9 +122,12 @@ func TestPulsarSeesThePool(t *testing.T) {
 			ID: fmt.Sprintf("10.0.0.%d:80", i), TPS: 1000, KVCapacity: 1000, KVFree: uint64(100 * i),
 		})
 	}
-	want, wantOutcome := stargate.NewPicker(stargate.Limits{}).Pick(nil, 3, c.Definition.Stargate(), nil, &stargate.Request{
-		Model: "m", RoutingKey: "k", AffinityKey: "0000000000000007", InputTokens: 128, HasInputTokens: true,
-	}, list)
+	want, wantOutcome := stargate.NewPicker(stargate.Limits{}).Pick(nil, stargate.Query{
+		Definition: c.Definition.Stargate(), Endpoints: list, Want: 3,
+		Request: &stargate.Request{
+			Model: "m", RoutingKey: "k", AffinityKey: "0000000000000007", InputTokens: 128, HasInputTokens: true,
+		},
+	})
 	for i, at := range want {
 		if got := d.Endpoints[i]; got == nil || got.ID != list[at].ID {
 			t.Errorf("choice %d is %v, want %s", i, got, list[at].ID)

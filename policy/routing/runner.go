@@ -102,8 +102,10 @@ func (b *bound) Rank(d *policy.Draw) {
 	for _, at := range d.Candidates {
 		n.endpoints[at].Excluded = false
 	}
-	d.Ranked, b.outcome = n.picker.Pick(
-		d.Ranked, policy.MaxEndpoints, b.definition.stargate, b.instance.stargate, r, n.endpoints)
+	d.Ranked, b.outcome = n.picker.Pick(d.Ranked, stargate.Query{
+		Definition: b.definition.stargate, Instance: b.instance.stargate,
+		Request: r, Endpoints: n.endpoints, Want: policy.MaxEndpoints,
+	})
 }
 
 // survey fills the endpoints from the pool's load, all of them excluded.

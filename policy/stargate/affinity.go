@@ -25,12 +25,12 @@ func (p *Picker) affinity() []int32 {
 
 // walk notes the eligible endpoints clockwise from the affinity key, as many as
 // the choices of this pick can need.
-func (p *Picker) walk(want int) {
+func (p *Picker) walk() {
 	p.clockwise = p.clockwise[:0]
 	if p.r.AffinityKey == "" || p.d.selection == 0 || len(p.endpoints) == 0 {
 		return
 	}
-	count := int(min(p.d.selection, uint64(len(p.endpoints)))) + want - 1
+	count := int(min(p.d.selection, uint64(len(p.endpoints)))) + p.query.Want - 1
 	p.fields = p.fields.start(p.d, p.r)
 	prefix := len(p.fields)
 	p.fields = p.fields.add(tagAffinityKey, p.r.AffinityKey)
@@ -54,7 +54,7 @@ func (p *Picker) virtualNodes() int {
 
 // ringOf returns the ring of the instance, nil if there is no room for it.
 func (p *Picker) ringOf(virtual int) *ring {
-	if g := p.instance.ring; g != nil {
+	if g := p.query.Instance.ring; g != nil {
 		if g.matches(p.endpoints) {
 			p.rings.use(g, p.r.Now)
 			return g
@@ -67,8 +67,8 @@ func (p *Picker) ringOf(virtual int) *ring {
 	if p.reduced != nil && uint64(virtual) < p.d.virtual {
 		p.reduced(virtual)
 	}
-	p.fields = p.rings.build(p.fields, p.instance, p.endpoints, virtual, p.r.Now)
-	return p.instance.ring
+	p.fields = p.rings.build(p.fields, p.query.Instance, p.endpoints, virtual, p.r.Now)
+	return p.query.Instance.ring
 }
 
 // nearest finds the same endpoints without a ring: those whose nearest point

@@ -21,7 +21,7 @@ func BenchmarkPick(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					r.Draw++
-					p.Pick(buf, 3, d, i, r, list)
+					p.Pick(buf, Query{d, i, r, list, 3})
 				}
 			})
 		}

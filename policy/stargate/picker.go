@@ -29,8 +29,8 @@ type Picker struct {
 	reduced       func(int)
 
 	// One pick.
+	query     Query
 	d         *Definition
-	instance  *Instance
 	r         *Request
 	endpoints []Endpoint
 	excluded  []bool    // by position: failed, or chosen by this pick
@@ -57,19 +57,27 @@ func NewPicker(l Limits) *Picker {
 	return &Picker{rings: rings{limit: l.RingBytes}, maxRingPoints: l.MaxRingPoints, reduced: l.Reduced}
 }
 
+// Query is what a pick is made of.
+type Query struct {
+	Definition *Definition
+	Instance   *Instance // of the target and Definition; only round-robin and wait-and-widen need it
+	Request    *Request
+	Endpoints  []Endpoint // sorted by ID
+	Want       int        // how many choices, the first and those to fall back to
+}
+
 // Outcome says more about a pick.
 type Outcome struct {
 	RankDepth int  // of the first choice in the ranking, from 1; 1 where there is no ranking; 0: no choice
 	KVSkip    bool // an endpoint ranked above it had no room in its KV cache
 }
 
-// Pick appends up to want positions of endpoints, best first, each once; none
-// if none can be chosen. endpoints are sorted by ID. i belongs to the target
-// and d; only round-robin and wait-and-widen need it.
-func (p *Picker) Pick(dst []int, want int, d *Definition, i *Instance, r *Request, endpoints []Endpoint) ([]int, Outcome) {
-	p.begin(want, d, i, r, endpoints)
+// Pick appends up to q.Want positions of endpoints, best first, each once; none
+// if none can be chosen.
+func (p *Picker) Pick(dst []int, q Query) ([]int, Outcome) {
+	p.begin(q)
 	var first Outcome
-	for n := range want {
+	for n := range q.Want {
 		position, outcome := p.next(n)
 		if position < 0 {
 			break
@@ -80,27 +88,27 @@ func (p *Picker) Pick(dst []int, want int, d *Definition, i *Instance, r *Reques
 		p.excluded[position] = true
 		dst = append(dst, int(position))
 	}
-	if d.name == RoundRobin && first.RankDepth > 0 {
-		i.turn++
+	if p.d.name == RoundRobin && first.RankDepth > 0 {
+		q.Instance.turn++
 	}
 	return dst, first
 }
 
 // begin computes what all choices of a pick share.
-func (p *Picker) begin(want int, d *Definition, i *Instance, r *Request, endpoints []Endpoint) {
-	p.d, p.instance, p.r, p.endpoints = d, i, r, endpoints
+func (p *Picker) begin(q Query) {
+	p.query, p.d, p.r, p.endpoints = q, q.Definition, q.Request, q.Endpoints
 	p.excluded, p.order = p.excluded[:0], p.order[:0]
-	for n := range endpoints {
-		p.excluded = append(p.excluded, endpoints[n].Excluded)
-		p.order = append(p.order, shuffled(r.Draw, uint64(n)))
+	for n := range q.Endpoints {
+		p.excluded = append(p.excluded, q.Endpoints[n].Excluded)
+		p.order = append(p.order, shuffled(p.r.Draw, uint64(n)))
 	}
-	if d.name == WaitAndWiden || d.name == PulsarWaitAndWiden {
+	if p.d.name == WaitAndWiden || p.d.name == PulsarWaitAndWiden {
 		p.estimate()
 	}
-	if d.name == WaitAndWiden {
-		p.walk(want)
+	if p.d.name == WaitAndWiden {
+		p.walk()
 	}
-	if d.Ranks() {
+	if p.d.Ranks() {
 		p.score()
 	}
 }
@@ -155,7 +163,7 @@ func (p *Picker) inTurn(n int) int32 {
 		return -1
 	}
 	count := uint64(len(p.members))
-	return p.members[(p.instance.turn%count+uint64(n))%count]
+	return p.members[(p.query.Instance.turn%count+uint64(n))%count]
 }
 
 // better compares two positions by the definition's comparator.

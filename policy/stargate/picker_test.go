@@ -89,7 +89,7 @@ func TestPicksAreEligibleAndDifferent(t *testing.T) {
 		for range 500 {
 			list, r := randomEndpoints(rng, rng.IntN(40)), randomRequest(rng)
 			i := NewInstance()
-			got, outcome := p.Pick(nil, 3, d, i, r, list)
+			got, outcome := p.Pick(nil, Query{d, i, r, list, 3})
 			if (len(got) > 0) != (outcome.RankDepth > 0) || outcome.RankDepth > len(list) {
 				t.Fatalf("%s: %d choices, rank depth %d", e, len(got), outcome.RankDepth)
 			}
@@ -110,7 +110,7 @@ func TestRoundRobinTakesOneStepPerRequest(t *testing.T) {
 		list := plainEndpoints(n)
 		i, d, p := NewInstance(), defined(t, RoundRobin), NewPicker(Limits{})
 		for turn := range 3 * n {
-			got, _ := p.Pick(nil, 3, d, i, &Request{}, list)
+			got, _ := p.Pick(nil, Query{d, i, &Request{}, list, 3})
 			var want []int
 			for k := range min(3, n) {
 				want = append(want, (turn+k)%n)
@@ -130,15 +130,15 @@ func TestRoundRobinStaysWhereNothingIsEligible(t *testing.T) {
 		none[n].Excluded = true
 	}
 	for want := range 5 {
-		if got, o := p.Pick(nil, 3, d, i, &Request{}, none); len(got) > 0 || o.RankDepth > 0 {
+		if got, o := p.Pick(nil, Query{d, i, &Request{}, none, 3}); len(got) > 0 || o.RankDepth > 0 {
 			t.Fatalf("picked %v of nothing", got)
 		}
-		if got, _ := p.Pick(nil, 1, d, i, &Request{}, list); got[0] != want%3 {
+		if got, _ := p.Pick(nil, Query{d, i, &Request{}, list, 1}); got[0] != want%3 {
 			t.Errorf("turn %d: %v", want, got)
 		}
 	}
 	i.turn = math.MaxUint64
-	p.Pick(nil, 1, d, i, &Request{}, list)
+	p.Pick(nil, Query{d, i, &Request{}, list, 1})
 	if i.turn != 0 {
 		t.Errorf("the counter went from its end to %d, want 0", i.turn)
 	}
@@ -169,7 +169,7 @@ func TestSamplesAreUniform(t *testing.T) {
 		var counts [n]int
 		i, buf := NewInstance(), []int(nil)
 		for range draws {
-			buf, _ = p.Pick(buf[:0], 1, d, i, &Request{Draw: rng.Uint64()}, list)
+			buf, _ = p.Pick(buf[:0], Query{d, i, &Request{Draw: rng.Uint64()}, list, 1})
 			counts[buf[0]]++
 		}
 		for at, share := range want {
@@ -189,7 +189,7 @@ func TestFirstOfIsABeginningOfTheOrder(t *testing.T) {
 			if k >= n {
 				continue
 			}
-			p.begin(1, defined(t, PowerOfN), nil, &Request{Draw: rng.Uint64()}, plainEndpoints(n))
+			p.begin(Query{defined(t, PowerOfN), nil, &Request{Draw: rng.Uint64()}, plainEndpoints(n), 1})
 			want := slices.Clone(p.eligible())
 			slices.SortFunc(want, func(a, b int32) int { return compareUint(p.order[a], p.order[b]) })
 			got := slices.Clone(p.firstOf(p.eligible(), k))
@@ -229,17 +229,17 @@ func TestKVSkipIsAboutRoomOnly(t *testing.T) {
 		list[i].KVCapacity, list[i].KVFree = 1000, 500
 	}
 	r := &Request{Model: "m", AffinityKey: "k", InputTokens: 500, HasInputTokens: true}
-	order, _ := p.Pick(nil, 3, d, nil, r, list)
+	order, _ := p.Pick(nil, Query{d, nil, r, list, 3})
 	list[order[0]].Excluded = true
-	if got, o := p.Pick(nil, 1, d, nil, r, list); got[0] != order[1] || o != (Outcome{RankDepth: 2}) {
+	if got, o := p.Pick(nil, Query{d, nil, r, list, 1}); got[0] != order[1] || o != (Outcome{RankDepth: 2}) {
 		t.Errorf("after a failure: %v %+v", got, o)
 	}
 	list[order[1]].KVFree = 499
-	if got, o := p.Pick(nil, 1, d, nil, r, list); got[0] != order[2] || o != (Outcome{RankDepth: 3, KVSkip: true}) {
+	if got, o := p.Pick(nil, Query{d, nil, r, list, 1}); got[0] != order[2] || o != (Outcome{RankDepth: 3, KVSkip: true}) {
 		t.Errorf("after a failure and a full cache: %v %+v", got, o)
 	}
 	r.HasInputTokens = false
-	if got, _ := p.Pick(nil, 1, d, nil, r, list); len(got) > 0 {
+	if got, _ := p.Pick(nil, Query{d, nil, r, list, 1}); len(got) > 0 {
 		t.Errorf("picked %v without knowing the prompt's size", got)
 	}
 }
@@ -247,21 +247,21 @@ func TestKVSkipIsAboutRoomOnly(t *testing.T) {
 func TestNearBandBeatsFasterFarOne(t *testing.T) {
 	d, p, list := defined(t, "pulsar-wait-and-widen;max_queue_time_floor_ms=100;max_queue_time_ceil_ms=100"), NewPicker(Limits{}), plainEndpoints(5)
 	r := &Request{Model: "m", AffinityKey: "k"}
-	order, _ := p.Pick(nil, 5, defined(t, Pulsar), nil, r, list)
+	order, _ := p.Pick(nil, Query{defined(t, Pulsar), nil, r, list, 5})
 	list[order[0]].QueuedInputTokens = 11 // 110 ms
 	for _, at := range order[1:3] {
 		list[at].QueuedInputTokens = 10 // 100 ms
 	}
-	got, o := p.Pick(nil, 1, d, nil, r, list)
+	got, o := p.Pick(nil, Query{d, nil, r, list, 1})
 	if at := slices.Index(order, got[0]); at != 1 && at != 2 || o.RankDepth != at+1 {
 		t.Errorf("chose rank %d with depth %d, want one of the second band", at+1, o.RankDepth)
 	}
 	list[order[1]].QueuedInputTokens = 9
-	if got, _ := p.Pick(nil, 1, d, nil, r, list); got[0] != order[1] {
+	if got, _ := p.Pick(nil, Query{d, nil, r, list, 1}); got[0] != order[1] {
 		t.Errorf("chose rank %d, want the shorter queue of the band", slices.Index(order, got[0])+1)
 	}
 	list[order[0]].QueuedInputTokens, list[order[0]].Running, list[order[0]].MaxConcurrency = 0, 9, 4
-	if got, _ := p.Pick(nil, 1, defined(t, PulsarWaitAndWiden), nil, r, list); got[0] != order[0] {
+	if got, _ := p.Pick(nil, Query{defined(t, PulsarWaitAndWiden), nil, r, list, 1}); got[0] != order[0] {
 		t.Errorf("chose rank %d, want the first though it is full: no limit is set", slices.Index(order, got[0])+1)
 	}
 }
@@ -293,8 +293,8 @@ func TestWarmPickDoesNotAllocate(t *testing.T) {
 	list, r := randomEndpoints(rng, 16), randomRequest(rng)
 	for _, e := range expressions {
 		d, p, i, buf := defined(t, e), NewPicker(Limits{}), NewInstance(), make([]int, 0, 3)
-		p.Pick(buf, 3, d, i, r, list)
-		if n := testing.AllocsPerRun(100, func() { p.Pick(buf, 3, d, i, r, list) }); n != 0 {
+		p.Pick(buf, Query{d, i, r, list, 3})
+		if n := testing.AllocsPerRun(100, func() { p.Pick(buf, Query{d, i, r, list, 3}) }); n != 0 {
 			t.Errorf("%s: %v allocations, want 0", e, n)
 		}
 	}

@@ -43,7 +43,7 @@ func TestRingAndNearestAgree(t *testing.T) {
 }
 
 func subsetOf(p *Picker, d *Definition, i *Instance, r *Request, list []Endpoint) []int32 {
-	p.begin(1, d, i, r, list)
+	p.begin(Query{d, i, r, list, 1})
 	return p.affinity()
 }
 

@@ -166,7 +166,7 @@ func TestWaitAndWidenVectors(t *testing.T) {
 				Elapsed: time.Duration(c.ElapsedMS * float64(time.Millisecond)),
 			}
 			list := endpoints(t, c.Endpoints, c.Excluded)
-			p.begin(1, c.definition(t), NewInstance(), r, list)
+			p.begin(Query{c.definition(t), NewInstance(), r, list, 1})
 			var got []string
 			for _, position := range p.unlocked(p.eligible()) {
 				got = append(got, list[position].ID)
@@ -251,7 +251,7 @@ func sortByID(list []Endpoint) {
 
 // pick picks for a target without state and names the choices.
 func pick(p *Picker, want int, d *Definition, r *Request, list []Endpoint) []string {
-	positions, _ := p.Pick(nil, want, d, NewInstance(), r, list)
+	positions, _ := p.Pick(nil, Query{d, NewInstance(), r, list, want})
 	var ids []string
 	for _, at := range positions {
 		ids = append(ids, list[at].ID)
@@ -287,7 +287,7 @@ func TestAffinityVectors(t *testing.T) {
 					d.seed, d.virtual, d.selection = c.Seed, c.VirtualNodes, c.SelectionCount
 					p := NewPicker(how.limits)
 					i := NewInstance()
-					p.begin(1, d, i, &Request{RoutingKey: c.RoutingKey, Model: c.Model, AffinityKey: c.AffinityKey}, list)
+					p.begin(Query{d, i, &Request{RoutingKey: c.RoutingKey, Model: c.Model, AffinityKey: c.AffinityKey}, list, 1})
 					var got []string
 					for _, at := range p.affinity() {
 						got = append(got, list[at].ID)
