@@ -32,6 +32,7 @@ type guest interface {
 	responseBody(id uint32, size int, end bool) types.Action
 	finish(id uint32) // done, log, delete
 	tick(root uint32)
+	done(root uint32) // done and delete of a root context
 }
 
 const root = 1
@@ -267,6 +268,11 @@ func (n *native) finish(id uint32) {
 	n.streams[id].OnHttpStreamDone()
 	n.streams[id].(*stream).release()
 	delete(n.streams, id)
+}
+
+func (n *native) done(root uint32) {
+	n.roots[root].OnPluginDone()
+	delete(n.roots, root)
 }
 
 func (n *native) tick(root uint32) { n.roots[root].OnTick() }

@@ -209,7 +209,10 @@ func (x *exchange) claim() bool {
 // tell writes a segment of what is pending and the head, where it has changed.
 func (x *exchange) tell(now time.Duration) {
 	p := x.at(x.slot)
-	if n := min(len(x.pending), x.most()); n > 0 && x.alive > 0 {
+	if x.alone() {
+		x.pending = x.pending[:0]
+	}
+	if n := min(len(x.pending), x.most()); n > 0 {
 		b := batch{vm: x.self, number: x.segments, wall: x.wall(), unit: 1}
 		x.message = b.append(x.message[:0], x.pending[:n], &x.names)
 		x.vm.setSharedData(p.segmentKeys[x.segments%ring], x.message, 0)

@@ -29,7 +29,7 @@ const (
 // learned tells that e serves r, of which it held the first known blocks. It
 // comes before the pool learns the same.
 func (x *exchange) learned(p *pool, e *load.Endpoint, r *policy.Request, known int) {
-	if x.alive == 0 {
+	if x.alone() {
 		return
 	}
 	from := known
@@ -41,7 +41,11 @@ func (x *exchange) learned(p *pool, e *load.Endpoint, r *policy.Request, known i
 	for b := range r.Placements(from, to) {
 		x.push(e, made, b)
 	}
-	if owner, ok := x.vm.table.Owner(r.Key); from == 0 && r.KeyKnown && ok && owner == e.Index {
+	// A conversation that e held nothing of beyond its head may have changed its owner.
+	if begun := known > 0 && int(r.Ends[known-1]) > r.Head; begun && from > 0 || !r.KeyKnown {
+		return
+	}
+	if owner, ok := x.vm.table.Owner(r.Key); ok && owner == e.Index {
 		x.owns(e, r.Key)
 	}
 }
@@ -71,11 +75,14 @@ func (x *exchange) restarted(e *load.Endpoint) {
 	x.push(e, restarted, table.Placement{})
 }
 
+// alone reports whether nobody listens. Before the first tick that isn't known.
+func (x *exchange) alone() bool { return x.alive == 0 && x.slot >= 0 }
+
 func (x *exchange) room() int { return pendingMost - len(x.pending) }
 
 // push queues one piece of news.
 func (x *exchange) push(e *load.Endpoint, k newsKind, b table.Placement) {
-	if x.alive == 0 {
+	if x.alone() {
 		return
 	}
 	x.members.refresh(x.vm)

@@ -123,6 +123,11 @@ func (m *module) finish(id uint32) {
 	m.call("proxy_on_delete", uint64(id))
 }
 
+func (m *module) done(root uint32) {
+	m.call("proxy_on_done", uint64(root))
+	m.call("proxy_on_delete", uint64(root))
+}
+
 func (m *module) tick(root uint32) { m.call("proxy_on_tick", uint64(root)) }
 
 // guestMemory is the module's linear memory during a host call.
