@@ -5,6 +5,7 @@ go 1.26
 require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dunglas/httpsfv v1.1.2 // indirect
+	github.com/go-json-experiment/json v1.27.2 // indirect
 	github.com/klauspost/cpuid/v2 v2.2.10 // indirect
 	github.com/tetratelabs/proxy-wasm-go-sdk v0.24.0 // indirect
 	github.com/tetratelabs/wazero v1.12.0 // indirect

@@ -6,28 +6,28 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/valyala/fastjson"
+	"github.com/kvsteer/kvsteer/expr/document"
 )
 
 // definition reads an algorithm's name or an object with its parameters. other
 // takes fields that are none, and reports whether it knows them. The result is
 // nil where the algorithm isn't known.
-func (d *documentReader) definition(n node, base string, other func(key string, field node) bool) *Static {
-	switch n.Type() {
-	case fastjson.TypeString:
+func (d *documentReader) definition(n document.Node, base string, other func(key string, field document.Node) bool) *Static {
+	switch n.Kind {
+	case document.String:
 		return d.named(n, base)
-	case fastjson.TypeObject:
+	case document.Object:
 	default:
-		d.fault(n.at, FaultWrongType, "must be an algorithm's name or an object")
+		d.fault(n.Pointer, FaultWrongType, "must be an algorithm's name or an object")
 		return nil
 	}
 	var s *Static
-	if name := n.Get(fieldAlgorithm); name != nil {
-		s = d.named(node{name, n.under(fieldAlgorithm)}, base)
+	if name := n.Member(fieldAlgorithm); name.Kind != document.None {
+		s = d.named(name, base)
 	} else {
-		d.fault(n.under(fieldAlgorithm), FaultMissing, "names the algorithm")
+		d.fault(n.Under(fieldAlgorithm), FaultMissing, "names the algorithm")
 	}
-	d.object(n, func(key string, field node) {
+	d.object(n, func(key string, field document.Node) {
 		if key == fieldAlgorithm || other != nil && other(key, field) {
 			return
 		}
@@ -40,15 +40,15 @@ func (d *documentReader) definition(n node, base string, other func(key string, 
 }
 
 // named reads the name of an algorithm.
-func (d *documentReader) named(n node, base string) *Static {
-	name, ok := n.text()
+func (d *documentReader) named(n document.Node, base string) *Static {
+	name, ok := n.Text()
 	if !ok {
-		d.fault(n.at, FaultWrongType, "must be an algorithm's name")
+		d.fault(n.Pointer, FaultWrongType, "must be an algorithm's name")
 		return nil
 	}
 	m := d.catalog.method(name)
 	if m == nil {
-		d.unknownAlgorithm(n.at)
+		d.unknownAlgorithm(n.Pointer)
 		return nil
 	}
 	return d.preset(m, base)
@@ -56,10 +56,10 @@ func (d *documentReader) named(n node, base string) *Static {
 
 // field reads one parameter into s, which is nil where the algorithm isn't
 // known; then only the name can be judged.
-func (d *documentReader) field(s *Static, key string, n node) {
+func (d *documentReader) field(s *Static, key string, n document.Node) {
 	id, known := d.catalog.ids[key]
 	if !known {
-		d.fault(n.at, FaultUnknownField, "no algorithm takes such a parameter")
+		d.fault(n.Pointer, FaultUnknownField, "no algorithm takes such a parameter")
 		return
 	}
 	if s == nil {
@@ -67,49 +67,47 @@ func (d *documentReader) field(s *Static, key string, n node) {
 	}
 	place, p := s.settings.method.parameter(id)
 	if p == nil {
-		d.fault(n.at, FaultUnsupportedField, s.settings.method.name+" does not take it")
+		d.fault(n.Pointer, FaultUnsupportedField, s.settings.method.name+" does not take it")
 		return
 	}
 	v, reason := p.decode(n)
 	if reason != "" {
-		d.fault(n.at, reason, p.expected())
+		d.fault(n.Pointer, reason, p.expected())
 		return
 	}
 	s.settings.values[place] = v
 }
 
 // judge looks at a definition as a whole.
-func (d *documentReader) judge(s *Static, n node) {
+func (d *documentReader) judge(s *Static, n document.Node) {
 	params := s.settings.method.params
 	if floor, ceil, found := s.settings.misordered(); found {
-		d.fault(n.under(params[floor].Name), FaultFloorAboveCeil, "must be at most "+params[ceil].Name)
+		d.fault(n.Under(params[floor].Name), FaultFloorAboveCeil, "must be at most "+params[ceil].Name)
 	}
 	for i := range params {
 		p := &params[i]
-		if n.Exists(p.Name) && s.settings.inert(i) {
+		if n.Member(p.Name).Kind != document.None && s.settings.inert(i) {
 			why := p.Inert.appendMessage([]byte("has no effect "), s.settings.method.name)
-			d.config.warnings = append(d.config.warnings, Fault{n.under(p.Name), FaultInert, string(why)})
+			d.config.warnings = append(d.config.warnings, Fault{n.Under(p.Name), FaultInert, string(why)})
 		}
 	}
 }
 
 // decode makes a value of p from JSON. Integers are never read as floats.
-func (p *Parameter) decode(n node) (v Value, reason string) {
-	text, isText := n.text()
-	isNumber := n.Type() == fastjson.TypeNumber
+func (p *Parameter) decode(n document.Node) (v Value, reason string) {
+	text, isText := n.Text()
+	isNumber := n.Kind == document.Number
 	switch {
 	case p.Type == Uint && isNumber:
-		return p.decodeUint(n.literal())
+		return p.decodeUint(n.Literal())
 	case p.Type == Number && isNumber:
-		f, err := strconv.ParseFloat(n.literal(), 64)
+		f, err := strconv.ParseFloat(n.Literal(), 64)
 		if err != nil || !p.Static.has(f) {
 			return Value{}, FaultOutOfRange
 		}
 		return NumberValue(f), ""
-	case p.Type == Bool && n.Type() == fastjson.TypeTrue:
-		return BoolValue(true), ""
-	case p.Type == Bool && n.Type() == fastjson.TypeFalse:
-		return BoolValue(false), ""
+	case p.Type == Bool && n.Kind == document.Bool:
+		return BoolValue(n.Literal() == "true"), ""
 	case p.Type == Enum && isText:
 		if v, unknown := p.member(text); unknown == 0 {
 			return v, ""

@@ -4,10 +4,9 @@ package expr
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/valyala/fastjson"
+	"github.com/kvsteer/kvsteer/expr/document"
 )
 
 // The field names of the document.
@@ -22,24 +21,20 @@ const (
 // ParseConfig reads the JSON document of a static configuration. The error is
 // of type Faults and holds everything that is wrong; pointer is where the
 // document stands in a larger one and starts each fault's pointer.
-func (c *Catalog) ParseConfig(document, pointer string) (*Config, error) {
-	if err := fastjson.Validate(document); err != nil { // stricter than the parser
-		return nil, Faults{{pointer, FaultSyntax, err.Error()}}
-	}
-	v, err := fastjson.Parse(document)
+func (c *Catalog) ParseConfig(text, pointer string) (*Config, error) {
+	n, err := document.Parse([]byte(text), pointer)
 	if err != nil {
 		return nil, Faults{{pointer, FaultSyntax, err.Error()}}
 	}
-	return c.DecodeConfig(v, pointer)
+	return c.DecodeConfig(n)
 }
 
-// DecodeConfig is ParseConfig for a document that is parsed already and was
-// found to be valid. It keeps nothing of v.
-func (c *Catalog) DecodeConfig(v *fastjson.Value, pointer string) (*Config, error) {
+// DecodeConfig is ParseConfig for a document that is parsed already.
+func (c *Catalog) DecodeConfig(n document.Node) (*Config, error) {
 	d := &documentReader{catalog: c, config: &Config{
 		catalog: c, models: make(map[string]*entry), options: defaultOptions(),
 	}}
-	d.top(node{v, pointer})
+	d.top(n)
 	if len(d.faults) > 0 {
 		return nil, d.faults
 	}
@@ -53,28 +48,6 @@ type documentReader struct {
 	faults  Faults
 }
 
-// node is a value of the document and where it stands.
-type node struct {
-	*fastjson.Value
-	at string // JSON pointer
-}
-
-// text returns a copy of a string; ok tells whether n is one.
-func (n node) text() (s string, ok bool) {
-	if n.Type() != fastjson.TypeString {
-		return "", false
-	}
-	return string(n.GetStringBytes()), true
-}
-
-// literal returns a number as it is written.
-func (n node) literal() string { return string(n.MarshalTo(nil)) }
-
-// under returns the pointer of a member of n.
-func (n node) under(key string) string {
-	return n.at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-}
-
 // fault records a fault, once.
 func (d *documentReader) fault(at, reason, detail string) {
 	f := Fault{at, reason, detail}
@@ -85,17 +58,15 @@ func (d *documentReader) fault(at, reason, detail string) {
 
 // object calls visit with each member of n, which must be an object with no key
 // twice.
-func (d *documentReader) object(n node, visit func(key string, member node)) {
-	if n.Type() != fastjson.TypeObject {
-		d.fault(n.at, FaultWrongType, "must be an object")
+func (d *documentReader) object(n document.Node, visit func(key string, member document.Node)) {
+	if n.Kind != document.Object {
+		d.fault(n.Pointer, FaultWrongType, "must be an object")
 		return
 	}
 	seen := make(map[string]bool)
-	n.GetObject().Visit(func(k []byte, value *fastjson.Value) {
-		key := string(k)
-		member := node{value, n.under(key)}
+	n.Members(func(key string, member document.Node) {
 		if seen[key] {
-			d.fault(member.at, FaultDuplicateKey, "the key stands here twice")
+			d.fault(member.Pointer, FaultDuplicateKey, "the key stands here twice")
 			return
 		}
 		seen[key] = true
@@ -105,11 +76,11 @@ func (d *documentReader) object(n node, visit func(key string, member node)) {
 
 // top reads the whole document. What models inherit is put in place at the end,
 // so that the order of fields doesn't matter.
-func (d *documentReader) top(n node) {
+func (d *documentReader) top(n document.Node) {
 	shared := scope{allowed: d.catalog.requests}
-	var models node
+	var models document.Node
 	d.config.fallback = &entry{own: d.preset(d.catalog.preset, fieldDefault)}
-	d.object(n, func(key string, member node) {
+	d.object(n, func(key string, member document.Node) {
 		switch key {
 		case fieldDefault:
 			d.config.fallback.own = d.definition(member, fieldDefault, nil)
@@ -121,11 +92,11 @@ func (d *documentReader) top(n node) {
 			models = member
 		default:
 			if !d.option(key, member) {
-				d.unknownField(member.at)
+				d.unknownField(member.Pointer)
 			}
 		}
 	})
-	if models.Value != nil {
+	if models.Kind != document.None {
 		d.models(models, shared)
 	}
 	if d.config.fallback.own != nil {
@@ -158,15 +129,15 @@ func (e *entry) finish(c *Catalog, own, shared scope) {
 }
 
 // models reads the object of model ids.
-func (d *documentReader) models(n node, shared scope) {
-	d.object(n, func(id string, member node) {
+func (d *documentReader) models(n document.Node, shared scope) {
+	d.object(n, func(id string, member document.Node) {
 		if id == "" {
-			d.fault(member.at, FaultEmptyModel, "a model id may not be empty")
+			d.fault(member.Pointer, FaultEmptyModel, "a model id may not be empty")
 			return
 		}
 		base := fieldModels + "/" + id
 		own := scope{allowed: shared.allowed}
-		e := &entry{own: d.definition(member, base, func(key string, field node) bool {
+		e := &entry{own: d.definition(member, base, func(key string, field document.Node) bool {
 			switch key {
 			case fieldAlgorithms:
 				own.algorithms = d.algorithms(field, base+"/")
@@ -185,20 +156,20 @@ func (d *documentReader) models(n node, shared scope) {
 }
 
 // algorithms reads an object of definitions that requests may ask for.
-func (d *documentReader) algorithms(n node, prefix string) map[*method]*Static {
+func (d *documentReader) algorithms(n document.Node, prefix string) map[*method]*Static {
 	enabled := make(map[*method]*Static)
-	d.object(n, func(key string, member node) {
+	d.object(n, func(key string, member document.Node) {
 		m := d.catalog.method(key)
 		if m == nil {
-			d.unknownAlgorithm(member.at)
+			d.unknownAlgorithm(member.Pointer)
 			return
 		}
 		s := d.definition(member, prefix+fieldAlgorithms+"/"+m.name, nil)
 		switch {
 		case enabled[m] != nil:
-			d.fault(member.at, FaultDuplicateAlgorithm, "another key means "+m.name+" too")
+			d.fault(member.Pointer, FaultDuplicateAlgorithm, "another key means "+m.name+" too")
 		case s != nil && s.settings.method != m:
-			d.fault(member.at, FaultKeyMismatch, "the key means "+m.name+", the value "+s.settings.method.name)
+			d.fault(member.Pointer, FaultKeyMismatch, "the key means "+m.name+", the value "+s.settings.method.name)
 		default:
 			enabled[m] = s
 		}
@@ -207,20 +178,19 @@ func (d *documentReader) algorithms(n node, prefix string) map[*method]*Static {
 }
 
 // parameters reads an allow-list.
-func (d *documentReader) parameters(n node) (allowed set) {
-	if n.Type() != fastjson.TypeArray {
-		d.fault(n.at, FaultWrongType, "must be an array of parameter names")
+func (d *documentReader) parameters(n document.Node) (allowed set) {
+	if n.Kind != document.Array {
+		d.fault(n.Pointer, FaultWrongType, "must be an array of parameter names")
 		return 0
 	}
-	for i, value := range n.GetArray() {
-		member := node{value, n.under(strconv.Itoa(i))}
-		name, ok := member.text()
+	for _, member := range n.Elements() {
+		name, ok := member.Text()
 		id, known := d.catalog.ids[name]
 		switch {
 		case !ok:
-			d.fault(member.at, FaultWrongType, "must be a parameter name")
+			d.fault(member.Pointer, FaultWrongType, "must be a parameter name")
 		case !known:
-			d.fault(member.at, FaultUnknownParameter, "no algorithm takes such a parameter")
+			d.fault(member.Pointer, FaultUnknownParameter, "no algorithm takes such a parameter")
 		default:
 			allowed.add(id)
 		}

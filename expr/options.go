@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/valyala/fastjson"
+	"github.com/kvsteer/kvsteer/expr/document"
 )
 
 // Options are what the document says beside definitions: how requests are
@@ -43,7 +43,7 @@ var optionFields = []string{
 }
 
 // option reads one field and reports whether it is an option.
-func (d *documentReader) option(key string, n node) bool {
+func (d *documentReader) option(key string, n document.Node) bool {
 	o := &d.config.options
 	switch key {
 	case "strict":
@@ -64,51 +64,50 @@ func (d *documentReader) option(key string, n node) bool {
 	return true
 }
 
-func (d *documentReader) flag(into *bool, n node) {
+func (d *documentReader) flag(into *bool, n document.Node) {
 	p := Parameter{Type: Bool}
 	v, reason := p.decode(n)
 	if reason != "" {
-		d.fault(n.at, reason, p.expected())
+		d.fault(n.Pointer, reason, p.expected())
 	}
 	*into = v.Bool()
 }
 
-func (d *documentReader) bound(into *int, n node, r Range) {
+func (d *documentReader) bound(into *int, n document.Node, r Range) {
 	p := Parameter{Type: Uint, Static: r}
 	v, reason := p.decode(n)
 	if reason != "" {
-		d.fault(n.at, reason, p.expected())
+		d.fault(n.Pointer, reason, p.expected())
 		return
 	}
 	*into = int(v.Uint())
 }
 
 // headerName reads the name of a request header.
-func (d *documentReader) headerName(into *string, n node) {
-	name, ok := n.text()
+func (d *documentReader) headerName(into *string, n document.Node) {
+	name, ok := n.Text()
 	switch {
 	case !ok:
-		d.fault(n.at, FaultWrongType, "must be the name of a header")
+		d.fault(n.Pointer, FaultWrongType, "must be the name of a header")
 	case !isHeaderName(name):
-		d.fault(n.at, FaultOutOfRange, "must be the name of a header, at most "+strconv.Itoa(maxHeaderName)+" bytes")
+		d.fault(n.Pointer, FaultOutOfRange, "must be the name of a header, at most "+strconv.Itoa(maxHeaderName)+" bytes")
 	default:
 		*into = strings.ToLower(name)
 	}
 }
 
-func (d *documentReader) headerNames(into *[]string, n node) {
-	if n.Type() != fastjson.TypeArray {
-		d.fault(n.at, FaultWrongType, "must be an array of header names")
+func (d *documentReader) headerNames(into *[]string, n document.Node) {
+	if n.Kind != document.Array {
+		d.fault(n.Pointer, FaultWrongType, "must be an array of header names")
 		return
 	}
-	for i, value := range n.GetArray() {
-		at := n.under(strconv.Itoa(i))
+	for i, member := range n.Elements() {
 		if i == maxSessionHeaders {
-			d.fault(at, FaultOutOfRange, "at most "+strconv.Itoa(maxSessionHeaders)+" headers")
+			d.fault(member.Pointer, FaultOutOfRange, "at most "+strconv.Itoa(maxSessionHeaders)+" headers")
 			return
 		}
 		name := ""
-		d.headerName(&name, node{value, at})
+		d.headerName(&name, member)
 		*into = append(*into, name)
 	}
 }

@@ -9,8 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/valyala/fastjson"
-
+	"github.com/kvsteer/kvsteer/expr/document"
 	"github.com/kvsteer/kvsteer/policy"
 	"github.com/kvsteer/kvsteer/policy/prefix"
 )
@@ -103,19 +102,15 @@ func defaultConfig() config {
 func parseConfig(text []byte) (config, []fault) {
 	c := defaultConfig()
 	d := &decoder{}
-	if err := fastjson.ValidateBytes(text); err != nil {
+	root, err := document.Parse(text, "")
+	if err != nil {
 		d.fault("", "the configuration is not valid JSON: "+err.Error())
-		return c, d.faults
-	}
-	root, err := fastjson.ParseBytes(text)
-	if err != nil { // deeper than the parser goes
-		d.fault("", err.Error())
 		return c, d.faults
 	}
 	waitMillis := int(c.wait.time / time.Millisecond)
 	seed := 0
-	d.object(root, "", fields{
-		"pools":           func(v *fastjson.Value, at string) { d.list(v, at, d.pool(&c)) },
+	d.object(root, fields{
+		"pools":           func(n document.Node) { d.list(n, d.pool(&c)) },
 		"mode":            choice(d, &c.mode, "steer", "observe"),
 		"percent":         d.integer(&c.percent, 0, 100),
 		"body":            choice(d, &c.body, "auto", "on", "off"),
@@ -124,28 +119,28 @@ func parseConfig(text []byte) (config, []fault) {
 		"readers":         d.integer(&c.readers, 1, 4096),
 		"decision_header": d.boolean(&c.receipt),
 		"scope":           d.text((*string)(&c.scope)),
-		"wait": func(v *fastjson.Value, at string) {
-			d.object(v, at, fields{
+		"wait": func(n document.Node) {
+			d.object(n, fields{
 				"bytes":        d.integer(&c.wait.bytes, 1, 16<<20),
 				"milliseconds": d.integer(&waitMillis, 1, 60_000),
 				"silent_ticks": d.integer(&c.wait.silent, 1, 1000),
 			})
 		},
-		"prompt": func(v *fastjson.Value, at string) {
-			d.object(v, at, fields{
+		"prompt": func(n document.Node) {
+			d.object(n, fields{
 				"max_bytes":    d.integer(&c.prompt.maxBytes, 4<<10, 16<<20),
 				"billing_line": d.boolean(&c.prompt.billing),
 				"paths":        d.paths(&c.prompt),
 			})
 		},
-		"table": func(v *fastjson.Value, at string) {
-			d.object(v, at, fields{
+		"table": func(n document.Node) {
+			d.object(n, fields{
 				"bytes":     d.integer(&c.table.bytes, 64<<10, 256<<20),
 				"endpoints": d.integer(&c.table.endpoints, 1, 1024),
 			})
 		},
 	})
-	d.require(root, "", "pools")
+	d.require(root, "pools")
 	c.wait.time = time.Duration(waitMillis) * time.Millisecond
 	c.seed = uint64(seed)
 	d.whole(&c)
@@ -173,16 +168,16 @@ func (d *decoder) whole(c *config) {
 }
 
 // pool decodes one pool and appends it.
-func (d *decoder) pool(c *config) func(*fastjson.Value, string) {
-	return func(v *fastjson.Value, at string) {
+func (d *decoder) pool(c *config) func(document.Node) {
+	return func(n document.Node) {
 		var p poolConfig
-		d.object(v, at, fields{
+		d.object(n, fields{
 			"cluster":   d.text(&p.cluster),
 			"algorithm": d.algorithm(&p.algorithm),
 			"kv_tokens": d.integer(&p.kvTokens, 1, 1<<40),
-			"endpoints": func(v *fastjson.Value, at string) { d.list(v, at, d.endpoint(&p)) },
+			"endpoints": func(n document.Node) { d.list(n, d.endpoint(&p)) },
 		})
-		d.require(v, at, "cluster", "endpoints")
+		d.require(n, "cluster", "endpoints")
 		for i := range p.endpoints {
 			p.endpoints[i].kvTokens = cmp.Or(p.endpoints[i].kvTokens, p.kvTokens)
 		}
@@ -191,24 +186,24 @@ func (d *decoder) pool(c *config) func(*fastjson.Value, string) {
 }
 
 // endpoint decodes "ip:port" or an object and appends it.
-func (d *decoder) endpoint(p *poolConfig) func(*fastjson.Value, string) {
-	return func(v *fastjson.Value, at string) {
+func (d *decoder) endpoint(p *poolConfig) func(document.Node) {
+	return func(n document.Node) {
 		e := endpointConfig{capacity: 1}
-		if v.Type() == fastjson.TypeString {
-			d.address(&e.address)(v, at)
+		if n.Kind == document.String {
+			d.address(&e.address)(n)
 		} else {
-			d.object(v, at, fields{
+			d.object(n, fields{
 				"address":                   d.address(&e.address),
 				"capacity":                  d.number(&e.capacity, 0.001, 1e6),
 				"kv_tokens":                 d.integer(&e.kvTokens, 1, 1<<40),
 				"prefill_tokens_per_second": d.number(&e.rate, 1, 1e7),
 				"zone":                      d.text(&e.zone),
 			})
-			d.require(v, at, "address")
+			d.require(n, "address")
 		}
 		for _, other := range p.endpoints {
 			if e.address != "" && other.address == e.address {
-				d.fault(at, "is listed twice")
+				d.fault(n.Pointer, "is listed twice")
 			}
 		}
 		p.endpoints = append(p.endpoints, e)
@@ -220,23 +215,23 @@ const internalPrefix = "envoy://connect_originate/"
 
 // address decodes a host's name as override_host knows it: ip:port, [v6]:port,
 // or an address behind Istio's ambient tunnel.
-func (d *decoder) address(dst *string) func(*fastjson.Value, string) {
-	return func(v *fastjson.Value, at string) {
-		s := string(v.GetStringBytes())
+func (d *decoder) address(dst *string) func(document.Node) {
+	return func(n document.Node) {
+		s, _ := n.Text()
 		a, err := netip.ParseAddrPort(strings.TrimPrefix(s, internalPrefix))
 		if err != nil || a.Port() == 0 {
-			d.fault(at, "must be an address such as 10.0.0.5:8000 or [2001:db8::5]:8000")
+			d.fault(n.Pointer, "must be an address such as 10.0.0.5:8000 or [2001:db8::5]:8000")
 			return
 		}
 		*dst = s
 	}
 }
 
-func (d *decoder) algorithm(dst *string) func(*fastjson.Value, string) {
-	return func(v *fastjson.Value, at string) {
-		name := string(v.GetStringBytes())
+func (d *decoder) algorithm(dst *string) func(document.Node) {
+	return func(n document.Node) {
+		name, _ := n.Text()
 		if _, ok := policy.Lookup(name); !ok {
-			d.fault(at, "is no known algorithm")
+			d.fault(n.Pointer, "is no known algorithm")
 			return
 		}
 		*dst = name
@@ -244,22 +239,20 @@ func (d *decoder) algorithm(dst *string) func(*fastjson.Value, string) {
 }
 
 // paths decodes the map from path ends to shapes.
-func (d *decoder) paths(p *promptConfig) func(*fastjson.Value, string) {
-	return func(v *fastjson.Value, at string) {
-		o, err := v.Object()
-		if err != nil {
-			d.fault(at, "must be an object")
+func (d *decoder) paths(p *promptConfig) func(document.Node) {
+	return func(n document.Node) {
+		if n.Kind != document.Object {
+			d.fault(n.Pointer, "must be an object")
 			return
 		}
-		o.Visit(func(key []byte, value *fastjson.Value) {
-			end := string(key)
-			below := at + "/" + escapePointer(end)
-			shape, ok := prefix.ParseShape(string(value.GetStringBytes()))
+		n.Members(func(end string, v document.Node) {
+			name, _ := v.Text()
+			shape, ok := prefix.ParseShape(name)
 			if !ok {
-				d.fault(below, "is no known shape")
+				d.fault(v.Pointer, "is no known shape")
 			}
 			if !strings.HasPrefix(end, "/") {
-				d.fault(below, "a path end starts with /")
+				d.fault(v.Pointer, "a path end starts with /")
 			}
 			p.paths = append(p.paths, pathShape{end, shape})
 		})

@@ -3,12 +3,11 @@
 package main
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/valyala/fastjson"
+	"github.com/kvsteer/kvsteer/expr/document"
 )
 
 // decoder turns a JSON document into settings and collects every fault it
@@ -32,123 +31,113 @@ func (f fault) String() string {
 }
 
 // fields names the members an object may have and how each is decoded.
-type fields map[string]func(v *fastjson.Value, at string)
+type fields map[string]func(n document.Node)
 
 func (d *decoder) fault(at, text string) {
 	d.faults = append(d.faults, fault{at, text})
 }
 
 // object decodes v's members. Unknown and repeated members are faults.
-func (d *decoder) object(v *fastjson.Value, at string, known fields) {
-	o, err := v.Object()
-	if err != nil {
-		d.fault(at, "must be an object")
+func (d *decoder) object(n document.Node, known fields) {
+	if n.Kind != document.Object {
+		d.fault(n.Pointer, "must be an object")
 		return
 	}
 	seen := map[string]bool{}
-	o.Visit(func(key []byte, value *fastjson.Value) {
-		name := string(key)
-		below := at + "/" + escapePointer(name)
+	n.Members(func(name string, member document.Node) {
 		decode, ok := known[name]
 		switch {
 		case !ok:
-			d.fault(below, "unknown field")
+			d.fault(member.Pointer, "unknown field")
 		case seen[name]:
-			d.fault(below, "appears twice")
+			d.fault(member.Pointer, "appears twice")
 		default:
-			decode(value, below)
+			decode(member)
 		}
 		seen[name] = true
 	})
 }
 
 // require reports the members of v that are missing.
-func (d *decoder) require(v *fastjson.Value, at string, names ...string) {
-	if v.Type() != fastjson.TypeObject {
+func (d *decoder) require(n document.Node, names ...string) {
+	if n.Kind != document.Object {
 		return
 	}
 	for _, name := range names {
-		if !v.Exists(name) {
-			d.fault(at+"/"+name, "is required")
+		if n.Member(name).Kind == document.None {
+			d.fault(n.Under(name), "is required")
 		}
 	}
 }
 
 // list decodes each element of an array.
-func (d *decoder) list(v *fastjson.Value, at string, element func(v *fastjson.Value, at string)) {
-	list, err := v.Array()
-	if err != nil {
-		d.fault(at, "must be an array")
+func (d *decoder) list(n document.Node, element func(n document.Node)) {
+	if n.Kind != document.Array {
+		d.fault(n.Pointer, "must be an array")
 		return
 	}
-	for i, e := range list {
-		element(e, at+"/"+strconv.Itoa(i))
+	for _, e := range n.Elements() {
+		element(e)
 	}
 }
 
 // integer returns a decoder of a whole number within [low, high].
-func (d *decoder) integer(dst *int, low, high int) func(*fastjson.Value, string) {
-	return func(v *fastjson.Value, at string) {
-		n, err := strconv.Atoi(string(v.MarshalTo(nil)))
-		if v.Type() != fastjson.TypeNumber || err != nil || n < low || n > high {
-			d.fault(at, "must be a whole number from "+strconv.Itoa(low)+" to "+strconv.Itoa(high))
+func (d *decoder) integer(dst *int, low, high int) func(document.Node) {
+	return func(n document.Node) {
+		i, err := strconv.Atoi(n.Literal())
+		if n.Kind != document.Number || err != nil || i < low || i > high {
+			d.fault(n.Pointer, "must be a whole number from "+strconv.Itoa(low)+" to "+strconv.Itoa(high))
 			return
 		}
-		*dst = n
+		*dst = i
 	}
 }
 
 // number returns a decoder of a number within [low, high].
-func (d *decoder) number(dst *float64, low, high float64) func(*fastjson.Value, string) {
-	return func(v *fastjson.Value, at string) {
-		n, err := v.Float64()
-		if err != nil || math.IsNaN(n) || n < low || n > high {
-			d.fault(at, "must be a number from "+formatFloat(low)+" to "+formatFloat(high))
+func (d *decoder) number(dst *float64, low, high float64) func(document.Node) {
+	return func(n document.Node) {
+		f, err := strconv.ParseFloat(n.Literal(), 64)
+		if n.Kind != document.Number || err != nil || f < low || f > high {
+			d.fault(n.Pointer, "must be a number from "+formatFloat(low)+" to "+formatFloat(high))
 			return
 		}
-		*dst = n
+		*dst = f
 	}
 }
 
 // boolean returns a decoder of true or false.
-func (d *decoder) boolean(dst *bool) func(*fastjson.Value, string) {
-	return func(v *fastjson.Value, at string) {
-		b, err := v.Bool()
-		if err != nil {
-			d.fault(at, "must be true or false")
+func (d *decoder) boolean(dst *bool) func(document.Node) {
+	return func(n document.Node) {
+		if n.Kind != document.Bool {
+			d.fault(n.Pointer, "must be true or false")
 			return
 		}
-		*dst = b
+		*dst = n.Literal() == "true"
 	}
 }
 
 // text returns a decoder of a string of 1 to 256 bytes.
-func (d *decoder) text(dst *string) func(*fastjson.Value, string) {
-	return func(v *fastjson.Value, at string) {
-		s, err := v.StringBytes()
-		if err != nil || len(s) == 0 || len(s) > 256 {
-			d.fault(at, "must be a string of 1 to 256 bytes")
+func (d *decoder) text(dst *string) func(document.Node) {
+	return func(n document.Node) {
+		s, _ := n.Text()
+		if len(s) == 0 || len(s) > 256 {
+			d.fault(n.Pointer, "must be a string of 1 to 256 bytes")
 			return
 		}
-		*dst = string(s)
+		*dst = s
 	}
 }
 
 // choice returns a decoder of one of the given words; dst becomes its index.
-func choice[T ~uint8](d *decoder, dst *T, words ...string) func(*fastjson.Value, string) {
-	return func(v *fastjson.Value, at string) {
-		s, err := v.StringBytes()
-		if i := slices.Index(words, string(s)); err == nil && i >= 0 {
+func choice[T ~uint8](d *decoder, dst *T, words ...string) func(document.Node) {
+	return func(n document.Node) {
+		s, _ := n.Text()
+		if i := slices.Index(words, s); i >= 0 {
 			*dst = T(i)
 			return
 		}
-		d.fault(at, "must be one of "+strings.Join(words, ", "))
+		d.fault(n.Pointer, "must be one of "+strings.Join(words, ", "))
 	}
 }
 
 func formatFloat(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
-
-// escapePointer escapes one reference token (RFC 6901 §3).
-func escapePointer(s string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(s)
-}
