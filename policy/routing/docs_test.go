@@ -152,6 +152,24 @@ func row(p *expr.Parameter, v expr.Value) string {
 	return "| `" + p.Name + "` | " + strings.Join([]string{kind, value, request, static, p.Inert.String()}, " | ") + " |"
 }
 
+// TestDocumentedHeaders holds both pages to the headers that there are, and the
+// edge's filter to all of them.
+func TestDocumentedHeaders(t *testing.T) {
+	callers, _ := readPage(t, callersPage)
+	operators, _ := readPage(t, operatorsPage)
+	for _, name := range []string{
+		expr.HeaderModel, expr.HeaderRoutingKey, expr.HeaderAffinityKey, expr.HeaderInputTokens,
+		expr.HeaderPriority, expr.HeaderSLO, expr.HeaderMaxWait, expr.HeaderMethod,
+	} {
+		if !strings.Contains(callers, "| `"+name+"` |") {
+			t.Errorf("callers aren't told of %s", name)
+		}
+		if !strings.Contains(operators, "\n- `"+name+"`") || !strings.Contains(operators, "- remove: "+name+"\n") {
+			t.Errorf("operators aren't told to remove %s", name)
+		}
+	}
+}
+
 // TestDocumentedErrors holds the table of errors to the lists of codes and
 // reasons.
 func TestDocumentedErrors(t *testing.T) {

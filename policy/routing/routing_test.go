@@ -212,17 +212,21 @@ func TestAdmissionServesEveryAlgorithm(t *testing.T) {
 	router, runner, pool := testRouter(t, limited), NewRunner(1, stargate.Limits{}), testPool(t, 2)
 	for _, model := range []string{"m", "p"} {
 		c, _ := router.Resolve(expr.Query{Model: model}, 0)
-		r := &stargate.Request{Model: model, InputTokens: 1000, HasInputTokens: true, Now: time.Second}
-		if got := runner.Admit(c.Definition, pool, r, nil); got != stargate.Admitted {
+		r, p := &stargate.Request{Model: model, InputTokens: 1000, HasInputTokens: true}, prompt()
+		if got := runner.Admit(c.Definition, pool, r, p); got != stargate.Admitted {
 			t.Errorf("%s: half a second of work: %v", model, got)
 		}
 		r.InputTokens++
-		if got := runner.Admit(c.Definition, pool, r, nil); got != stargate.OverLimit {
+		if got := runner.Admit(c.Definition, pool, r, p); got != stargate.OverLimit {
 			t.Errorf("%s: more: %q", model, got)
 		}
-		failed := []int{pool.View().Endpoints()[0].Index}
-		r.InputTokens = 501
-		if got := runner.Admit(c.Definition, pool, r, failed); got != stargate.OverLimit {
+		r.HasInputTokens, p.Length = false, 4*1001
+		if got := runner.Admit(c.Definition, pool, r, p); got != stargate.OverLimit {
+			t.Errorf("%s: more by the prompt's length: %q", model, got)
+		}
+		p.Excluded = []int{pool.View().Endpoints()[0].Index}
+		r.InputTokens, r.HasInputTokens = 501, true
+		if got := runner.Admit(c.Definition, pool, r, p); got != stargate.OverLimit {
 			t.Errorf("%s: more than one endpoint's share: %q", model, got)
 		}
 	}

@@ -46,8 +46,8 @@ type bound struct {
 
 // Bind returns the choice as something that pool can pick with. It is valid for
 // one pick, until the next Bind. What r leaves open is filled in from what is
-// known of the prompt by then: the affinity key from the conversation, the
-// input tokens from its length.
+// known of the prompt by the time of the pick: the affinity key from the
+// conversation, the input tokens from its length.
 func (n *Runner) Bind(d *Definition, i *Instance, pool *policy.Pool, r *stargate.Request) policy.Instance {
 	if d.own != nil {
 		return i.own
@@ -59,16 +59,31 @@ func (n *Runner) Bind(d *Definition, i *Instance, pool *policy.Pool, r *stargate
 // Outcome says more about the pick since the last Bind.
 func (n *Runner) Outcome() stargate.Outcome { return n.bound.outcome }
 
-// Admit judges the definition's limit on waiting prompt work.
-func (n *Runner) Admit(d *Definition, pool *policy.Pool, r *stargate.Request, excluded []int) stargate.Admission {
+// Admit judges the definition's limit on waiting prompt work. prompt is what is
+// known of the request's prompt.
+func (n *Runner) Admit(d *Definition, pool *policy.Pool, r *stargate.Request, prompt *policy.Request) stargate.Admission {
 	if !d.stargate.Limited() {
 		return stargate.Admitted
 	}
-	n.survey(d, pool, r.Now)
+	n.complete(d, pool, r, prompt)
+	n.survey(d, pool, prompt.Now)
 	for at, e := range pool.View().Endpoints() {
-		n.endpoints[at].Excluded = !e.Ready(r.Now) || slices.Contains(excluded, e.Index)
+		n.endpoints[at].Excluded = !e.Ready(prompt.Now) || slices.Contains(prompt.Excluded, e.Index)
 	}
-	return stargate.Admit(d.stargate, r, n.endpoints)
+	return stargate.Admit(d.stargate, &n.request, n.endpoints)
+}
+
+// complete makes n.request of r and of what is known of its prompt.
+func (n *Runner) complete(d *Definition, pool *policy.Pool, r *stargate.Request, prompt *policy.Request) {
+	n.request = *r
+	q := &n.request
+	q.Now = prompt.Now
+	if q.AffinityKey == "" && prompt.KeyKnown && d.stargate.UsesAffinity() {
+		q.AffinityKey = n.hex(prompt.Key)
+	}
+	if !q.HasInputTokens && prompt.Length > 0 {
+		q.InputTokens, q.HasInputTokens = uint64(pool.Tokens(prompt.Length)), true
+	}
 }
 
 // Name implements policy.Definition.
@@ -89,22 +104,15 @@ func (b *bound) New(uint64) policy.Instance { return b }
 // Rank implements policy.Instance.
 func (b *bound) Rank(d *policy.Draw) {
 	n := b.runner
-	n.request = *b.request
-	r := &n.request
-	r.Now, r.Draw = d.Request.Now, n.random.Uint64()
-	if r.AffinityKey == "" && d.Request.KeyKnown && b.definition.stargate.UsesAffinity() {
-		r.AffinityKey = n.hex(d.Request.Key)
-	}
-	if !r.HasInputTokens && d.Request.Length > 0 {
-		r.InputTokens, r.HasInputTokens = uint64(b.pool.Tokens(d.Request.Length)), true
-	}
-	n.survey(b.definition, b.pool, r.Now)
+	n.complete(b.definition, b.pool, b.request, d.Request)
+	n.request.Draw = n.random.Uint64()
+	n.survey(b.definition, b.pool, d.Request.Now)
 	for _, at := range d.Candidates {
 		n.endpoints[at].Excluded = false
 	}
 	d.Ranked, b.outcome = n.picker.Pick(d.Ranked, stargate.Query{
 		Definition: b.definition.stargate, Instance: b.instance.stargate,
-		Request: r, Endpoints: n.endpoints, Want: policy.MaxEndpoints,
+		Request: &n.request, Endpoints: n.endpoints, Want: policy.MaxEndpoints,
 	})
 }
 
