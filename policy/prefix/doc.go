@@ -55,11 +55,12 @@
 // Where an API keeps the system prompt outside the messages (system of Messages and OllamaGenerate,
 // instructions of Responses; also query and text_1 of Rerank), it is a chain of its own, with one
 // message whose role is system. Its blocks come first in Hashes, and its length is added to all
-// offsets of the messages. The hashes of the messages do not depend on it: most clients send it
-// behind the messages, and what is decided before it has come must find the placements that are
-// learnt after. So the same messages under another system prompt are believed to match behind
-// the system prompt's first difference; engines' cached_tokens correct that. At most 128 KiB of it
-// are hashed. System messages inside the messages are part of their chain.
+// offsets of the messages. The hashes of the messages do not depend on it: Anthropic's own client
+// sends it behind the messages, and what is decided before it has come must find the placements that
+// are learnt after. The price: an engine that holds the system prompt from one conversation, and the
+// same messages from one under another system prompt, is believed to hold both together; its
+// cached_tokens correct that. At most 128 KiB of it are hashed. System messages inside the messages
+// are part of their chain.
 //
 // # Blocks
 //

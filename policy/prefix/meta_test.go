@@ -14,8 +14,9 @@ import (
 
 // writer spells a tree as JSON in one of the many ways that mean the same.
 type writer struct {
-	r *rand.Rand
-	b strings.Builder
+	r     *rand.Rand
+	b     strings.Builder
+	depth int // open objects
 }
 
 var spaces = []string{"", "", "", " ", "\n", "\t", "\r\n  ", strings.Repeat(" ", 40)}
@@ -68,9 +69,11 @@ func (w *writer) object(v *tree, ordered bool) {
 		case "parameters", "input_schema", "arguments":
 			inner = true
 		case "input":
-			inner = inner || v.items[i].kind == 'o'
+			inner = ordered || w.depth > 0
 		}
+		w.depth++
 		w.value(v.items[i], inner)
+		w.depth--
 	}
 	w.space()
 	w.b.WriteByte('}')
@@ -158,6 +161,31 @@ func TestSpellingsAreEqual(t *testing.T) {
 				t.Fatalf("%v: %s differ (reason %v) for the spelling\n%s", shape, differ(got, want), reason, again)
 			}
 		}
+	}
+}
+
+// TestRealBodiesRespelled does the same to the public data.
+func TestRealBodiesRespelled(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	respelled := 0
+	for _, file := range bodies(t, "requests/*/*.json", 300) {
+		body := readFile(t, file)
+		shape := guessShape(file, body)
+		want, _ := scan(shape, string(body))
+		v := parseTree(body)
+		if !want.ok || len(body) > 10_000 || strings.Contains(file, "/dup-") {
+			continue
+		}
+		respelled++
+		for range 5 {
+			again := respell(r, v)
+			if got, reason := scan(shape, string(again)); differ(got, want) != "" {
+				t.Fatalf("%s as %v: %s differ (reason %v) for the spelling\n%s", file, shape, differ(got, want), reason, again)
+			}
+		}
+	}
+	if respelled < 250 {
+		t.Errorf("only %d bodies have a fingerprint", respelled)
 	}
 }
 
