@@ -48,9 +48,12 @@ type Usage struct {
 }
 
 // Observe learns from the usage that e reported for r, which d had sent there:
-// bytes per token, how much a primary holds that no placement told of, and
-// which placements the engine has lost. A long answer's r must still have its
-// hashes; without them only the first two are learnt.
+// bytes per token, and how much a primary holds that no placement told of.
+//
+// Placements stay as they are, also where the engine had lost them: it has
+// computed the prompt since, and holds it again. (Dropping them made first
+// tokens up to a third later; see RATIONALE.md.) An engine that restarts is
+// Pool.Restarted's.
 func (p *Pool) Observe(e *load.Endpoint, d *Decision, r *Request, u Usage) {
 	if u.PromptTokens <= 0 || r.Length <= 0 {
 		return
@@ -63,24 +66,4 @@ func (p *Pool) Observe(e *load.Endpoint, d *Decision, r *Request, u Usage) {
 	if e == d.First() && d.Prior > d.Match {
 		p.prior.observe(float64(cached) / float64(d.Prior))
 	}
-	p.shrink(e, d, r, cached)
 }
-
-// shrink drops the placements of r on e beyond what the engine had cached.
-// Engines cache whole blocks of their own, so one block of ours may be cut off.
-func (p *Pool) shrink(e *load.Endpoint, d *Decision, r *Request, cached int) {
-	if e.Index == load.None || e != d.First() || cached+engineBlockBytes >= d.Match {
-		return
-	}
-	keep := 0
-	for keep < len(r.Ends) && int(r.Ends[keep])+r.TagBytes <= cached {
-		keep++
-	}
-	if keep < len(r.Hashes) {
-		p.table.Shrink(e.Index, r.chain(), keep)
-	}
-}
-
-// engineBlockBytes is the most that an engine's block rounds off: 512 tokens
-// of 4 bytes.
-const engineBlockBytes = 2048

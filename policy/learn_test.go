@@ -61,21 +61,17 @@ func TestPriorFollowsAnswers(t *testing.T) {
 	}
 }
 
-// TestObserveDropsWhatIsLost: an engine that had only 3,000 of 8,000 bytes has
-// evicted the rest.
-func TestObserveDropsWhatIsLost(t *testing.T) {
+// TestObserveKeepsWhatWasComputedAnew: an engine that had only 3,000 of 8,000
+// bytes has computed the others for this very answer.
+func TestObserveKeepsWhatWasComputedAnew(t *testing.T) {
 	p := handPool(t, 1, 2, DefaultPrefixAware())
 	r := handPrompt(1)
 	e := p.View().Endpoints()[0]
 	holds(p, e, r, 8)
 	d := p.Pick(nil, r)
 	p.Observe(e, &d, r, Usage{PromptTokens: 2500, CachedTokens: 750, CachedKnown: true})
-	if got := p.matchOf(e, r); got != 3000 {
-		t.Errorf("match %d after an answer with 3,000 bytes cached", got)
-	}
-	p.Observe(e, &d, r, Usage{PromptTokens: 2500})
-	if got := p.matchOf(e, r); got != 3000 {
-		t.Errorf("match %d after an answer that tells nothing", got)
+	if got := p.matchOf(e, r); got != 8000 {
+		t.Errorf("match %d, want 8000", got)
 	}
 }
 
