@@ -43,7 +43,7 @@ func (f *failures) due(now time.Duration) bool {
 }
 
 // try notes that a request is sent; it reports whether it is the trial.
-func (f *failures) try(now time.Duration) bool {
+func (f *failures) try() bool {
 	if !f.open || f.trying {
 		return false
 	}

@@ -42,7 +42,7 @@ func (f *Flight) Start(e *Endpoint, c Claim, now time.Duration) {
 		seconds := (ahead + float64(f.tokens)) * e.pace()
 		f.due = now + time.Duration(seconds*float64(time.Second))
 	}
-	f.trial = e.failures.try(now)
+	f.trial = e.failures.try()
 	ring := &e.flights
 	f.prev, f.next = ring.prev, ring
 	ring.prev.next, ring.prev = f, f

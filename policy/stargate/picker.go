@@ -115,7 +115,7 @@ func (p *Picker) begin(q Query) {
 
 // next returns the best of what is left; n counts the choices of this pick.
 func (p *Picker) next(n int) (int32, Outcome) {
-	position := int32(-1)
+	var position int32
 	switch p.d.name {
 	case Pulsar:
 		return p.nextRanked()
