@@ -139,17 +139,15 @@ func (f *filter) poolOf() *pool {
 }
 
 // steers reports whether the request's conversation is among those whose
-// choice takes effect. A conversation whose key is not known goes by its first
-// block.
+// choice takes effect. Where the key is not known yet, only 100 % steers.
 func (c *config) steers(r *policy.Request) bool {
-	if c.mode == observe {
+	switch {
+	case c.mode == observe:
 		return false
+	case c.percent == 100:
+		return true
 	}
-	key := r.Key
-	if !r.KeyKnown && len(r.Hashes) > 0 {
-		key = r.Hashes[0]
-	}
-	return int(key>>32%100) < c.percent
+	return r.KeyKnown && int(r.Key>>32%100) < c.percent
 }
 
 // destination is the value of the destination header, valid until the next
