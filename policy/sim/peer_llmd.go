@@ -23,6 +23,11 @@ func newLLMD(g *Gateway) Policy {
 	return &llmd{g: g, tables: newBeliefs(g, llmdBlocks), kvScore: llmdKV}
 }
 
+// newLLMDWithoutKV leaves the KV-use score out, which these engines hardly move.
+func newLLMDWithoutKV(g *Gateway) Policy {
+	return &llmd{g: g, tables: newBeliefs(g, llmdBlocks)}
+}
+
 // Pick implements Policy.
 func (p *llmd) Pick(r *Request, _ float64) (int, float64) {
 	low, high := 0.0, 0.0

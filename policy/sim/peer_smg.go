@@ -37,10 +37,15 @@ func (p *smg) Pick(r *Request, _ float64) (int, float64) {
 	if owner, depth := p.match(r); balanced && float64(depth) > smgThreshold*float64(len(r.Blocks)) {
 		e = owner
 	}
-	for _, b := range r.Blocks {
+	p.touch(r.Blocks, e)
+	return p.tree.send(e, r)
+}
+
+// touch makes worker e the last user of the blocks' nodes.
+func (p *smg) touch(blocks []int, e int) {
+	for _, b := range blocks {
 		p.touched[b] = e
 	}
-	return p.tree.send(e, r)
 }
 
 // match is the worker at the deepest matching node of the tree and its depth.

@@ -19,6 +19,7 @@ func Makers() []Maker {
 		Maker{infiniteName, "bound: one cache for all that never evicts", newInfinite},
 		Maker{"sticky-until-saturated", "llm-d, 0.8 and 14 s", newSticky},
 		Maker{"llm-d", "llm-d's default weights 2/2/3", newLLMD},
+		Maker{"llm-d-without-kv", "the same without its KV-use score", newLLMDWithoutKV},
 		Maker{"dynamo", "prefill + decode blocks", newDynamo},
 		Maker{"dynamo-prefill", "queue + uncached", newDynamoPrefill},
 		Maker{"lmetric", "uncached × (requests + 1)", newLMetric},
