@@ -45,17 +45,44 @@ type Eviction struct {
 // however many targets or forms there are.
 //
 // Invariants: slots holds exactly the live entries, each slot at least one and
-// at most limit, in order of insertion; the ring holds the same entries, the
-// one unused longest at root.newer; definitions holds exactly those that a
+// at most limit, in order of insertion; the ring holds the same entries, and
+// those of the caches it is shared with; definitions holds exactly those that a
 // live entry refers to, with their number.
 type cache[D, S any] struct {
-	capacity    int
+	*ring[D, S]
 	limit       int // entries of one target; 0: only capacity bounds them
 	evicted     func(Eviction)
 	slots       map[string]*slot[D, S]
 	definitions map[share]*shared[D]
-	root        entryOf[D, S]
 	count       int // live entries, expired ones included until a sweep
+}
+
+// ring has the live entries of one or several caches in order of use, the one
+// unused longest at root.newer. Its capacity bounds all of them together.
+type ring[D, S any] struct {
+	capacity int
+	total    int
+	root     entryOf[D, S]
+}
+
+func (r *ring[D, S]) init(capacity int) {
+	r.capacity = max(capacity, 1)
+	r.root.older, r.root.newer = &r.root, &r.root
+}
+
+// Budget bounds what several routers keep together: no more than one of them
+// would alone. It must not be copied.
+type Budget[D, S any] struct{ dynamic, static ring[D, S] }
+
+// NewBudget returns a budget of so many entries, 0: 1024.
+func NewBudget[D, S any](entries int) *Budget[D, S] {
+	if entries == 0 {
+		entries = maxEntries
+	}
+	b := &Budget[D, S]{}
+	b.dynamic.init(entries)
+	b.static.init(entries)
+	return b
 }
 
 // slot holds the entries of one target.
@@ -75,6 +102,7 @@ type shared[D any] struct {
 
 // entryOf is an entry before, while and after it is in the cache.
 type entryOf[D, S any] struct {
+	home         *cache[D, S]
 	target, form string
 	base         *Static
 	def          *shared[D]
@@ -93,15 +121,14 @@ const (
 	retired                   // was in the cache and never comes back
 )
 
-// newCache returns an empty cache for capacity entries, at most limit of them
+// newCache returns an empty cache whose entries are in r, at most limit of them
 // of one target (0: no such bound). evicted is told of each entry that leaves;
 // it may be nil.
-func newCache[D, S any](capacity, limit int, evicted func(Eviction)) *cache[D, S] {
-	c := &cache[D, S]{capacity: max(capacity, 1), limit: limit, evicted: evicted}
-	c.slots = make(map[string]*slot[D, S])
-	c.definitions = make(map[share]*shared[D])
-	c.root.older, c.root.newer = &c.root, &c.root
-	return c
+func newCache[D, S any](r *ring[D, S], limit int, evicted func(Eviction)) *cache[D, S] {
+	return &cache[D, S]{
+		ring: r, limit: limit, evicted: evicted,
+		slots: make(map[string]*slot[D, S]), definitions: make(map[share]*shared[D]),
+	}
 }
 
 // find returns the live entry and refreshes it; nil if there is none. It does
@@ -155,10 +182,10 @@ func (c *cache[D, S]) insert(e *entryOf[D, S], now time.Duration) *entryOf[D, S]
 		return first
 	}
 	if s := c.slots[e.target]; s != nil && c.limit > 0 && len(s.entries) >= c.limit {
-		c.evict(s.entries[0], Replaced)
+		s.entries[0].evict(Replaced)
 	}
-	for c.count >= c.capacity {
-		c.evict(c.root.newer, Capacity)
+	for c.total >= c.capacity {
+		c.root.newer.evict(Capacity)
 	}
 	c.link(e, now)
 	return e
@@ -178,13 +205,15 @@ func (c *cache[D, S]) link(e *entryOf[D, S], now time.Duration) {
 		c.definitions[e.def.share] = e.def
 	}
 	e.def.refs++
-	e.state, e.used = live, now
+	e.home, e.state, e.used = c, live, now
 	c.pushNewest(e)
 	c.count++
+	c.total++
 }
 
 // evict takes a live entry out of everything in one step.
-func (c *cache[D, S]) evict(e *entryOf[D, S], why Cause) {
+func (e *entryOf[D, S]) evict(why Cause) {
+	c := e.home
 	s := c.slots[e.target]
 	for i := range s.entries {
 		if s.entries[i] == e {
@@ -201,16 +230,17 @@ func (c *cache[D, S]) evict(e *entryOf[D, S], why Cause) {
 	e.unlink()
 	e.state = retired
 	c.count--
+	c.total--
 	if c.evicted != nil {
 		c.evicted(Eviction{Target: e.target, Form: e.form, Cause: why})
 	}
 }
 
-// sweep drops what was not used for the idle timeout. Call it at least once a
-// minute. Cost: O(entries dropped).
-func (c *cache[D, S]) sweep(now time.Duration) {
+// sweep drops what was not used for the idle timeout, in all caches of the ring.
+// Call it at least once a minute. Cost: O(entries dropped).
+func (c *ring[D, S]) sweep(now time.Duration) {
 	for e := c.root.newer; e != &c.root && now-e.used >= idleTimeout; e = c.root.newer {
-		c.evict(e, Idle)
+		e.evict(Idle)
 	}
 }
 
@@ -223,16 +253,20 @@ func (c *cache[D, S]) drop(target, form string) {
 	}
 	for _, e := range s.entries {
 		if e.form == form {
-			c.evict(e, Dropped)
+			e.evict(Dropped)
 			return
 		}
 	}
 }
 
-// clear drops everything.
+// clear drops everything of this cache, the one unused longest first.
 func (c *cache[D, S]) clear(why Cause) {
-	for c.count > 0 {
-		c.evict(c.root.newer, why)
+	for e := c.root.newer; c.count > 0; {
+		next := e.newer
+		if e.home == c {
+			e.evict(why)
+		}
+		e = next
 	}
 }
 
@@ -242,7 +276,7 @@ func (e *entryOf[D, S]) unlink() {
 }
 
 // pushNewest puts e at the end of the ring that was used last.
-func (c *cache[D, S]) pushNewest(e *entryOf[D, S]) {
+func (c *ring[D, S]) pushNewest(e *entryOf[D, S]) {
 	e.older, e.newer = c.root.older, &c.root
 	e.older.newer, e.newer.older = e, e
 }

@@ -11,7 +11,11 @@ import (
 
 type testCache = cache[string, *int]
 
-// check proves the invariants that Cache states.
+func newTestCache(capacity, limit int, evicted func(Eviction)) *testCache {
+	return newCache(&NewBudget[string, *int](capacity).dynamic, limit, evicted)
+}
+
+// check proves the invariants that cache states.
 func check(t *testing.T, c *testCache) {
 	t.Helper()
 	inSlots := 0
@@ -21,7 +25,7 @@ func check(t *testing.T, c *testCache) {
 			t.Fatalf("target %q has %d entries", target, len(s.entries))
 		}
 		for _, e := range s.entries {
-			if e.state != live || e.target != target || c.definitions[e.def.share] != e.def {
+			if e.state != live || e.home != c || e.target != target || c.definitions[e.def.share] != e.def {
 				t.Fatalf("entry %q %q is not as its slot says", e.target, e.form)
 			}
 			refs[e.def.share]++
@@ -35,7 +39,7 @@ func check(t *testing.T, c *testCache) {
 		}
 		inRing++
 	}
-	if inSlots != c.count || inRing != c.count || c.count > c.capacity || len(refs) != len(c.definitions) {
+	if inSlots != c.count || inRing != c.total || c.total > c.capacity || len(refs) != len(c.definitions) {
 		t.Fatalf("%d in slots, %d in the ring, count %d, capacity %d, %d definitions for %d",
 			inSlots, inRing, c.count, c.capacity, len(c.definitions), len(refs))
 	}
@@ -124,7 +128,7 @@ func TestCacheAgreesWithNaiveModel(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		want := &naive{capacity: size.capacity, limit: size.limit}
 		var evicted []Eviction
-		c := newCache[string, *int](size.capacity, size.limit, func(e Eviction) { evicted = append(evicted, e) })
+		c := newTestCache(size.capacity, size.limit, func(e Eviction) { evicted = append(evicted, e) })
 		now := time.Duration(0)
 		for step := range 5000 {
 			now += time.Duration(rng.IntN(120)) * time.Second
@@ -165,7 +169,7 @@ func newEntry(c *testCache, target, form string) *entryOf[string, *int] {
 }
 
 func TestCacheSharesDefinitionsNotInstances(t *testing.T) {
-	c := newCache[string, *int](8, 2, nil)
+	c := newTestCache(8, 2, nil)
 	compiled := 0
 	entry := func(target string, base int) *entryOf[string, *int] {
 		def := c.definition(base, []byte("f"), func() string { compiled++; return "f" })
@@ -188,7 +192,7 @@ func TestCacheSharesDefinitionsNotInstances(t *testing.T) {
 }
 
 func TestRetiredEntryNeverComesBack(t *testing.T) {
-	c := newCache[string, *int](1, 2, nil)
+	c := newTestCache(1, 2, nil)
 	old := c.insert(newEntry(c, "a", "f"), 0)
 	c.insert(newEntry(c, "b", "f"), 0)
 	if got := c.insert(old, 0); got != old || c.find([]byte("a"), []byte("f"), 0) != nil {
@@ -201,11 +205,38 @@ func TestRetiredEntryNeverComesBack(t *testing.T) {
 }
 
 func TestFirstOfTwoEqualInsertsStays(t *testing.T) {
-	c := newCache[string, *int](8, 2, nil)
+	c := newTestCache(8, 2, nil)
 	first, second := newEntry(c, "a", "f"), newEntry(c, "a", "f")
 	c.insert(first, 0)
 	if got := c.insert(second, 0); got != first || c.count != 1 {
 		t.Errorf("the second of two equal entries is kept; %d entries", c.count)
 	}
 	check(t, c)
+}
+
+func TestCachesOfOneRingShareItsCapacity(t *testing.T) {
+	budget := NewBudget[string, *int](4)
+	gone := map[string]int{}
+	a := newCache(&budget.dynamic, 2, func(Eviction) { gone["a"]++ })
+	b := newCache(&budget.dynamic, 2, func(Eviction) { gone["b"]++ })
+	for i, target := range []string{"a", "b", "c"} {
+		a.insert(newEntry(a, target, "f"), time.Duration(i))
+		b.insert(newEntry(b, target, "f"), time.Duration(i))
+		if a.count+b.count != budget.dynamic.total || budget.dynamic.total > 4 {
+			t.Fatalf("%d and %d entries, %d in the ring of 4", a.count, b.count, budget.dynamic.total)
+		}
+	}
+	if gone["a"] != 1 || gone["b"] != 1 || a.find([]byte("a"), []byte("f"), 3) != nil {
+		t.Errorf("%v left, want the oldest of each", gone)
+	}
+	a.clear(ConfigChange)
+	if a.count != 0 || b.count != 2 || budget.dynamic.total != 2 || b.find([]byte("c"), []byte("f"), 3) == nil {
+		t.Errorf("after one is cleared: %d and %d entries, want 0 and 2", a.count, b.count)
+	}
+	check(t, b)
+	a.insert(newEntry(a, "d", "f"), 4)
+	budget.dynamic.sweep(4 + idleTimeout)
+	if a.count+b.count+budget.dynamic.total != 0 {
+		t.Error("a sweep leaves idle entries of a shared ring")
+	}
 }

@@ -33,7 +33,7 @@ type Maker[D, S any] struct {
 	Compile func(*Settings) D
 	Start   func(D) S
 	Evicted func(Eviction) // may be nil
-	Entries int            // of the cache; 0: 1024. Only tests need others
+	Budget  *Budget[D, S]  // shared with other routers; nil: one of its own
 }
 
 // Router answers what the expression of a request comes to, and remembers it.
@@ -65,6 +65,7 @@ type compiled[D, S any] struct {
 // Query is what a router needs to know of a request. Whoever reads routing key
 // and model bounds their length, and so the memory that entries take.
 type Query struct {
+	Group      uint32 // which endpoints it is for, where there are several sets of them; part of the target
 	RoutingKey string // "" is none
 	Model      string
 	Value      string // of x-routing-method
@@ -89,12 +90,12 @@ type Choice[D, S any] struct {
 
 // NewRouter returns a router for a configuration.
 func NewRouter[D, S any](config *Config, maker Maker[D, S]) *Router[D, S] {
-	if maker.Entries == 0 {
-		maker.Entries = maxEntries
+	if maker.Budget == nil {
+		maker.Budget = NewBudget[D, S](0)
 	}
 	r := &Router[D, S]{maker: maker}
-	r.dynamic = newCache[D, S](maker.Entries, perTarget, maker.Evicted)
-	r.static = newCache[D, S](maker.Entries, 0, nil)
+	r.dynamic = newCache(&maker.Budget.dynamic, perTarget, maker.Evicted)
+	r.static = newCache(&maker.Budget.static, 0, nil)
 	r.Swap(config)
 	return r
 }
@@ -102,16 +103,22 @@ func NewRouter[D, S any](config *Config, maker Maker[D, S]) *Router[D, S] {
 // Swap puts another configuration in force. Requests under way keep what they
 // have; everything else of the old one is gone.
 func (r *Router[D, S]) Swap(config *Config) {
+	r.Close()
 	r.config = config
-	r.generation++
-	r.dynamic.clear(ConfigChange)
-	r.static.clear(ConfigChange)
-	r.memo.clear()
 	r.compiled = make([]compiled[D, S], len(config.statics))
 	for i, s := range config.statics {
 		d := r.maker.Compile(&s.settings)
 		r.compiled[i] = compiled[D, S]{d, r.maker.Start(d), s.settings.Demands()}
 	}
+}
+
+// Close gives back all that the router keeps. Requests under way keep what they
+// have; there must be no others.
+func (r *Router[D, S]) Close() {
+	r.generation++
+	r.dynamic.clear(ConfigChange)
+	r.static.clear(ConfigChange)
+	r.memo.clear()
 }
 
 // Generation counts the configurations so far.
@@ -162,6 +169,7 @@ func (r *Router[D, S]) Resolve(q Query, now time.Duration) (Choice[D, S], *Rejec
 // appendTarget appends the target so that no two targets, nor a target and
 // another's beginning, are alike.
 func appendTarget(dst []byte, q Query) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, q.Group)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(q.RoutingKey)))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(q.Model)))
 	return append(append(dst, q.RoutingKey...), q.Model...)

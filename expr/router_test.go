@@ -256,3 +256,26 @@ func TestWarmResolveDoesNotAllocate(t *testing.T) {
 		}
 	}
 }
+
+func TestGroupsOfEndpointsAreTargetsOfTheirOwn(t *testing.T) {
+	c := newCounted(t, both)
+	q := Query{Model: "m", Value: "sticky;seed=a", Lines: 1}
+	one := c.send(t, q, 0)
+	q.Group = 7
+	other := c.send(t, q, 0)
+	if one.Instance == other.Instance || one.Definition != other.Definition {
+		t.Error("two groups share an instance, or not the definition")
+	}
+}
+
+func TestClosedRouterKeepsNothing(t *testing.T) {
+	c := newCounted(t, both)
+	kept := c.send(t, Query{Model: "m", Value: "sticky;seed=a", Lines: 1}, 0)
+	c.Close()
+	if entries, definitions := c.Len(); entries+definitions != 0 || c.evicted[ConfigChange] != 1 {
+		t.Errorf("%d entries, %d definitions, evicted %v", entries, definitions, c.evicted)
+	}
+	if kept.Definition == "" {
+		t.Error("a request under way lost its definition")
+	}
+}

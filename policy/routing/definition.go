@@ -28,11 +28,18 @@ type Router = expr.Router[*Definition, *Instance]
 // Choice is the definition of one request.
 type Choice = expr.Choice[*Definition, *Instance]
 
-// NewRouter returns a router for a configuration that Catalog has read. evicted
-// is told of what leaves its cache; it may be nil.
-func NewRouter(config *expr.Config, evicted func(expr.Eviction)) *Router {
+// Budget bounds what several routers keep together.
+type Budget = expr.Budget[*Definition, *Instance]
+
+// NewBudget returns the budget of a VM.
+func NewBudget() *Budget { return expr.NewBudget[*Definition, *Instance](0) }
+
+// NewRouter returns a router for a configuration that Catalog has read. budget
+// may be shared with other routers; nil is one of its own. evicted is told of
+// what leaves its cache; it may be nil.
+func NewRouter(config *expr.Config, budget *Budget, evicted func(expr.Eviction)) *Router {
 	return expr.NewRouter(config, expr.Maker[*Definition, *Instance]{
-		Compile: Compile, Start: Start, Evicted: evicted,
+		Compile: Compile, Start: Start, Evicted: evicted, Budget: budget,
 	})
 }
 

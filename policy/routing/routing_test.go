@@ -35,7 +35,7 @@ func testRouter(t testing.TB, document string) *Router {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewRouter(config, nil)
+	return NewRouter(config, nil, nil)
 }
 
 // testPool has n endpoints, each with statistics of its own.

@@ -44,7 +44,7 @@ func newObserved(t *testing.T, capacity int) *observed {
 	o.router = expr.NewRouter(config, expr.Maker[int, *int]{
 		Compile: func(*expr.Settings) int { return 0 },
 		Start:   func(int) *int { return new(int) },
-		Entries: capacity,
+		Budget:  expr.NewBudget[int, *int](capacity),
 		Evicted: func(e expr.Eviction) {
 			model := strings.TrimLeft(e.Target, "\x00\x01\x02\x03\x04\x05\x06\x07\x08")
 			o.evicted = append(o.evicted, [3]string{model, e.Form, e.Cause.String()})
