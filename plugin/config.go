@@ -28,6 +28,8 @@ type config struct {
 	readers  int    // bodies read at once
 	receipt  bool   // answers carry x-kvsteer-decision
 	scope    scope  // of keys in shared data
+
+	collector collectorConfig
 }
 
 // mode tells whether a choice takes effect.
@@ -95,6 +97,8 @@ func defaultConfig() config {
 		gateways: 1,
 		readers:  256,
 		scope:    "kvsteer",
+
+		collector: defaultCollector(),
 	}
 }
 
@@ -119,6 +123,7 @@ func parseConfig(text []byte) (config, []fault) {
 		"readers":         d.integer(&c.readers, 1, 4096),
 		"decision_header": d.boolean(&c.receipt),
 		"scope":           d.text((*string)(&c.scope)),
+		"collector":       d.collector(&c.collector),
 		"wait": func(n document.Node) {
 			d.object(n, fields{
 				"bytes":        d.integer(&c.wait.bytes, 1, 16<<20),
@@ -144,6 +149,7 @@ func parseConfig(text []byte) (config, []fault) {
 	c.wait.time = time.Duration(waitMillis) * time.Millisecond
 	c.seed = uint64(seed)
 	d.whole(&c)
+	d.collected(&c, root)
 	return c, d.faults
 }
 
@@ -177,7 +183,7 @@ func (d *decoder) pool(c *config) func(document.Node) {
 			"kv_tokens": d.integer(&p.kvTokens, 1, 1<<40),
 			"endpoints": func(n document.Node) { d.list(n, d.endpoint(&p)) },
 		})
-		d.require(n, "cluster", "endpoints")
+		d.require(n, "cluster")
 		for i := range p.endpoints {
 			p.endpoints[i].kvTokens = cmp.Or(p.endpoints[i].kvTokens, p.kvTokens)
 		}

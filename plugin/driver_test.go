@@ -33,6 +33,8 @@ type guest interface {
 	finish(id uint32) // done, log, delete
 	tick(root uint32)
 	done(root uint32) // done and delete of a root context
+	queueReady(root, queue uint32)
+	callResponse(root, token uint32, n, size int)
 }
 
 const root = 1
@@ -75,7 +77,7 @@ func (w *workers) join(t *testing.T, config string, guest func(h *fakeHost) gues
 	t.Helper()
 	h := newFakeHost(config)
 	if len(*w) > 0 {
-		h.shared, h.clock = (*w)[0].host.shared, (*w)[0].host.clock
+		h.shared, h.queues, h.clock = (*w)[0].host.shared, (*w)[0].host.queues, (*w)[0].host.clock
 	}
 	d := start(t, h, guest(h))
 	d.again = func() *driver { return w.join(t, config, guest) }
@@ -276,3 +278,9 @@ func (n *native) done(root uint32) {
 }
 
 func (n *native) tick(root uint32) { n.roots[root].OnTick() }
+
+func (n *native) queueReady(root, queue uint32) { n.roots[root].OnQueueReady(queue) }
+
+func (n *native) callResponse(root, token uint32, k, size int) {
+	n.roots[root].(caller).OnHttpCallResponse(token, k, size)
+}

@@ -92,11 +92,6 @@ func proxyOnQueueReady(id, queue uint32) {
 	}
 }
 
-// caller is a root context that makes callouts.
-type caller interface {
-	OnHttpCallResponse(token uint32, numHeaders, bodySize int)
-}
-
 //go:wasmexport proxy_on_http_call_response
 func proxyOnHTTPCallResponse(id, token, numHeaders, bodySize, _ uint32) {
 	defer survive()

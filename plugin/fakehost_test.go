@@ -19,10 +19,11 @@ type fakeHost struct {
 	attributes map[string]string // attributes of every stream
 	logs       []string
 	shared     map[string]sharedValue
-	queues     []fakeQueue
+	queues     *[]fakeQueue
 	metrics    []fakeMetric
 	period     time.Duration
 	callouts   []fakeCallout
+	answered   int         // callouts that a test has dealt with
 	page       *fakeStream // the answer whose callback runs
 }
 
@@ -43,6 +44,7 @@ type sharedValue struct {
 
 type fakeQueue struct {
 	name     string
+	consumer *fakeHost // of the VM that registered it last
 	messages [][]byte
 }
 
@@ -61,6 +63,7 @@ func newFakeHost(config string) *fakeHost {
 	return &fakeHost{
 		calls: map[string]int{}, config: config, clock: time.Hour,
 		streams: map[uint32]*fakeStream{}, attributes: map[string]string{}, shared: map[string]sharedValue{},
+		queues: &[]fakeQueue{},
 	}
 }
 
@@ -177,14 +180,15 @@ func (h *fakeHost) setSharedData(key string, value []byte, cas uint32) bool {
 func (h *fakeHost) registerQueue(name string) (uint32, bool) {
 	h.count("registerQueue")
 	if q, ok := h.find(name); ok {
+		(*h.queues)[q-1].consumer = h
 		return q, true
 	}
-	h.queues = append(h.queues, fakeQueue{name: name})
-	return uint32(len(h.queues)), true
+	*h.queues = append(*h.queues, fakeQueue{name: name, consumer: h})
+	return uint32(len(*h.queues)), true
 }
 
 func (h *fakeHost) find(name string) (uint32, bool) {
-	i := slices.IndexFunc(h.queues, func(q fakeQueue) bool { return q.name == name })
+	i := slices.IndexFunc(*h.queues, func(q fakeQueue) bool { return q.name == name })
 	return uint32(i + 1), i >= 0
 }
 
@@ -195,20 +199,20 @@ func (h *fakeHost) resolveQueue(name string) (uint32, bool) {
 
 func (h *fakeHost) enqueue(queue uint32, message []byte) bool {
 	h.count("enqueue")
-	if queue == 0 || int(queue) > len(h.queues) {
+	if queue == 0 || int(queue) > len(*h.queues) {
 		return false
 	}
-	q := &h.queues[queue-1]
+	q := &(*h.queues)[queue-1]
 	q.messages = append(q.messages, bytes.Clone(message))
 	return true
 }
 
 func (h *fakeHost) dequeue(queue uint32) ([]byte, bool) {
 	h.count("dequeue")
-	if queue == 0 || int(queue) > len(h.queues) || len(h.queues[queue-1].messages) == 0 {
+	if queue == 0 || int(queue) > len(*h.queues) || len((*h.queues)[queue-1].messages) == 0 {
 		return nil, false
 	}
-	q := &h.queues[queue-1]
+	q := &(*h.queues)[queue-1]
 	m := q.messages[0]
 	q.messages = q.messages[1:]
 	return m, true

@@ -24,6 +24,8 @@ type filter struct {
 	waiting []*stream // streams whose headers wait; each knows its place
 	spare   []*stream // streams that have ended
 	text    []byte    // scratch for header values
+
+	follower follower
 }
 
 // tickPeriod bounds how late a silent client is noticed, a counter is seen and
@@ -41,10 +43,8 @@ func (f *filter) OnPluginStart(int) types.OnPluginStartStatus {
 		}
 		f.pools = pools
 	}
-	for _, fault := range faults {
-		f.log(logError, "kvsteer: configuration: "+fault.String())
-	}
 	if len(faults) > 0 {
+		f.refuse(faults)
 		return types.OnPluginStartStatusFailed
 	}
 	f.config = c
@@ -55,6 +55,7 @@ func (f *filter) OnPluginStart(int) types.OnPluginStartStatus {
 	f.exchange.configure(c.scope)
 	f.metrics.define(f.host)
 	f.warmUp()
+	f.standBy()
 	f.tickPeriod(tickPeriod)
 	return types.OnPluginStartStatusOK
 }
@@ -62,6 +63,7 @@ func (f *filter) OnPluginStart(int) types.OnPluginStartStatus {
 // OnPluginDone gives the pools back.
 func (f *filter) OnPluginDone() bool {
 	f.exchange.done()
+	f.standDown()
 	f.drop(f.pools)
 	f.pools = nil
 	return true
@@ -69,6 +71,7 @@ func (f *filter) OnPluginDone() bool {
 
 // NewHttpContext returns a stream for one request.
 func (f *filter) NewHttpContext(id uint32) types.HttpContext {
+	f.streams++
 	f.exchange.serve()
 	if f.prompt.Seed == 0 {
 		f.prompt.Seed = f.readSeed(f.config.scope)
@@ -90,6 +93,8 @@ func (f *filter) OnTick() {
 	for _, p := range f.pools {
 		p.View().Tick(now)
 	}
+	f.follow(now)
+	f.collect()
 	f.shareProbe()
 	f.exchange.tick(now)
 	f.metrics.flush(f.host)

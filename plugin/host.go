@@ -65,6 +65,11 @@ type host interface {
 	recordMetric(id uint32, value uint64)
 }
 
+// caller is a root context that makes callouts.
+type caller interface {
+	OnHttpCallResponse(token uint32, numHeaders, bodySize int)
+}
+
 // mapType is a header map of the ABI (proxy_map_type_t).
 type mapType uint32
 

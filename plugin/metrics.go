@@ -45,6 +45,22 @@ const (
 	sharedNoSlot     // ticks in which a VM found no slot to share from
 	handoversWritten // for a VM that starts
 	handoversRead
+
+	// What the VM that collects does.
+	leases          // times a VM has become the one that collects
+	hostLists       // asked for
+	hostListsFailed // … and not had, or not understood
+	hostBytes
+	scrapes
+	scrapesFailed
+	scrapeBytes
+	allUnhealthy  // times a pool had no usable endpoint, so that all became candidates
+	snapshotsSent // to all VMs together
+	snapshotBytes // of each once
+	collectorTime // µs
+	snapshotsTaken
+	snapshotsRefused
+	poolsDoubted // times a pool heard nothing for so long that health was no longer believed
 	plainCounters
 )
 
@@ -86,6 +102,21 @@ var counterNames = [plainCounters]string{
 	sharedNoSlot:     "shared_no_slot",
 	handoversWritten: "handovers_written",
 	handoversRead:    "handovers_read",
+
+	leases:           "collector_leases",
+	hostLists:        "host_lists",
+	hostListsFailed:  "host_lists_failed",
+	hostBytes:        "host_list_bytes",
+	scrapes:          "scrapes",
+	scrapesFailed:    "scrapes_failed",
+	scrapeBytes:      "scrape_bytes",
+	allUnhealthy:     "all_endpoints_unhealthy",
+	snapshotsSent:    "snapshots_sent",
+	snapshotBytes:    "snapshot_bytes",
+	collectorTime:    "collector_microseconds",
+	snapshotsTaken:   "snapshots_taken",
+	snapshotsRefused: "snapshots_refused",
+	poolsDoubted:     "pools_without_collector",
 }
 
 // metrics are the counters of one VM. They are summed here and written to

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"testing"
 	"time"
@@ -23,6 +24,9 @@ type module struct {
 	mod  api.Module
 }
 
+// randomness of modules; nil: all have the same.
+var randomness io.Reader
+
 // compiled is shared by the tests: compiling takes a second.
 var compiled struct {
 	runtime wazero.Runtime
@@ -41,7 +45,7 @@ func newModule(t *testing.T, h *fakeHost) *module {
 	compiled.host = h
 	mod, err := compiled.runtime.InstantiateModule(ctx, compiled.code,
 		wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize").
-			WithSysWalltime().WithSysNanotime().WithRandSource(nil))
+			WithSysWalltime().WithSysNanotime().WithRandSource(randomness))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,6 +133,14 @@ func (m *module) done(root uint32) {
 }
 
 func (m *module) tick(root uint32) { m.call("proxy_on_tick", uint64(root)) }
+
+func (m *module) queueReady(root, queue uint32) {
+	m.call("proxy_on_queue_ready", uint64(root), uint64(queue))
+}
+
+func (m *module) callResponse(root, token uint32, n, size int) {
+	m.call("proxy_on_http_call_response", uint64(root), uint64(token), uint64(n), uint64(size), 0)
+}
 
 // guestMemory is the module's linear memory during a host call.
 type guestMemory struct {

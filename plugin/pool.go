@@ -3,6 +3,8 @@
 package main
 
 import (
+	"time"
+
 	"github.com/kvsteer/kvsteer/policy"
 	"github.com/kvsteer/kvsteer/policy/load"
 	"github.com/kvsteer/kvsteer/policy/table"
@@ -16,6 +18,11 @@ type pool struct {
 	prompt  promptKey
 	users   int // filters that hold it
 	vm      *vm
+	config  poolConfig
+
+	heard    time.Duration // when the last snapshot was taken; 0: none has come
+	blind    bool          // that is so long ago that health is not believed
+	restarts []uint32      // of each endpoint of the view, as the last snapshot had it
 
 	standings     []standing // by table index
 	reportsCached bool       // an engine has told of cached tokens
@@ -56,10 +63,22 @@ func (v *vm) acquire(c *config) ([]*pool, error) {
 			p = v.newPool(c, pc, key)
 		}
 		p.users++
-		p.SetEndpoints(specs(pc, own))
+		p.config = *pc
+		p.View().WaitingLimit = c.collector.waitingLimit
+		p.configured(c, specs(pc, own))
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+// configured makes the configured endpoints those of the pool. Where there is a
+// host list they only stand in for it until it is there.
+func (p *pool) configured(c *config, specs []load.Spec) {
+	if p.heard != 0 && c.collector.hosts.cluster != "" {
+		return
+	}
+	p.SetEndpoints(specs)
+	p.restarts = make([]uint32, len(p.View().Endpoints()))
 }
 
 // newPool makes a pool and puts it in the place of one of the same cluster,

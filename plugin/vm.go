@@ -30,6 +30,9 @@ type vm struct {
 	pools   map[string]*pool
 	readers readers
 	probe   probe
+	streams uint64     // requests so far; 0: perhaps a VM that only tries a configuration
+	standby *collector // nil: no configuration has one
+	homes   []*filter  // filters that it may live in; it lives in the last one
 
 	exchange *exchange // with the other VMs
 	chains   chains    // of prompts whose answers are to come
@@ -50,17 +53,25 @@ func (v *vm) OnVMStart(int) types.OnVMStartStatus {
 	return types.OnVMStartStatusOK
 }
 
-// NewPluginContext makes a root context; what it is to be, its configuration
-// tells.
+// NewPluginContext makes a root context: the collector of a bootstrap extension,
+// or a filter.
 func (v *vm) NewPluginContext(id uint32) types.PluginContext {
+	if root, _ := v.property("plugin_root_id"); string(root) == collectorRootID {
+		return &collectorRoot{id: id, collector: newCollector(v, bootstrap)}
+	}
 	return &filter{vm: v, id: id}
 }
 
 // time looks at the clock: the time since the VM's start, which never runs
 // backwards. It is a host call; v.clock is the time of the last look, at most
-// a tick old.
+// a tick old. Where the wall clock is set back the epoch goes with it, so that
+// epoch + clock is the wall clock at the last look.
 func (v *vm) time() time.Duration {
-	v.clock = max(v.clock, v.host.now()-v.epoch)
+	now := v.host.now()
+	if now-v.epoch < v.clock {
+		v.epoch = now - v.clock
+	}
+	v.clock = now - v.epoch
 	return v.clock
 }
 

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"strings"
+	"time"
+)
+
+// gauges are what the working collector shows. Others' stand as they were last
+// written, so only one VM of an Envoy writes them.
+type gauges struct {
+	next    time.Duration
+	defined bool
+	fleet   [fleetGauges]uint32
+	engines map[string]*engineGauges
+}
+
+// fleetGauge is a gauge over all pools, shown as kvsteer_<name>.
+type fleetGauge uint8
+
+const (
+	endpointsListed fleetGauge = iota
+	endpointsUsable            // candidates; 0 while all are for want of a healthy one
+	hostsAge                   // of the oldest host list
+	loadAge                    // of the oldest statistics of an engine that has any
+	scrapesFailing             // engines whose last scrape failed
+	fleetGauges
+)
+
+var fleetGaugeNames = [fleetGauges]string{
+	endpointsListed: "endpoints",
+	endpointsUsable: "endpoints_healthy",
+	hostsAge:        "hosts_age_milliseconds",
+	loadAge:         "load_age_milliseconds",
+	scrapesFailing:  "endpoints_without_metrics",
+}
+
+// engineGauges are those of one endpoint, shown as
+// kvsteer_endpoint_<name>.<pool>.<address>. Envoy never frees a stat, so as many
+// addresses get them as the configuration says, first come, first served.
+type engineGauges struct {
+	ids [engineGaugeCount]uint32
+}
+
+const (
+	engineHealthy = iota
+	engineWaiting
+	engineRunning
+	engineKVUse // per mille
+	engineGaugeCount
+)
+
+var engineGaugeNames = [engineGaugeCount]string{"healthy", "waiting", "running", "kv_use_permille"}
+
+// gaugePeriod is how often they are written.
+const gaugePeriod = time.Second
+
+// write shows what the collector knows.
+func (g *gauges) write(c *collector, now time.Duration) {
+	if now < g.next {
+		return
+	}
+	g.next = now + gaugePeriod
+	g.define(c.host)
+	var values [fleetGauges]uint64
+	for _, f := range c.fleets {
+		values[endpointsListed] += uint64(len(f.engines))
+		values[endpointsUsable] += uint64(f.healthy())
+		values[hostsAge] = max(values[hostsAge], age(f.at, now))
+		for _, e := range f.engines {
+			values[loadAge] = max(values[loadAge], age(e.stats.At, now))
+			if e.fails > 0 {
+				values[scrapesFailing]++
+			}
+		}
+		g.engine(c, f)
+	}
+	for i, v := range values {
+		c.recordMetric(g.fleet[i], v)
+	}
+}
+
+// age is in milliseconds, 0 for what has never been.
+func age(at, now time.Duration) uint64 {
+	if at == 0 {
+		return 0
+	}
+	return uint64(max(now-at, 0) / time.Millisecond)
+}
+
+func (g *gauges) define(h host) {
+	if g.defined {
+		return
+	}
+	g.defined, g.engines = true, map[string]*engineGauges{}
+	for i, name := range fleetGaugeNames {
+		g.fleet[i], _ = h.defineMetric(gaugeMetric, "kvsteer_"+name)
+	}
+}
+
+// engine shows the endpoints of a fleet.
+func (g *gauges) engine(c *collector, f *fleet) {
+	for i, e := range f.engines {
+		if i >= len(f.entries) || string(f.entries[i].ID) != e.address {
+			return // the next snapshot brings them in line
+		}
+		ids := g.of(c, f.cluster+"."+e.address)
+		if ids == nil {
+			continue
+		}
+		s := &e.stats
+		values := [engineGaugeCount]uint64{
+			engineWaiting: uint64(s.Waiting),
+			engineRunning: uint64(s.Running),
+			engineKVUse:   uint64(s.KVUse * 1000),
+		}
+		if f.entries[i].Spec.Healthy && !f.allOut {
+			values[engineHealthy] = 1
+		}
+		for j, v := range values {
+			c.recordMetric(ids.ids[j], v)
+		}
+	}
+}
+
+// of returns the gauges of an endpoint, nil where all are taken.
+func (g *gauges) of(c *collector, name string) *engineGauges {
+	ids := g.engines[name]
+	if ids == nil && len(g.engines) < c.config.gauges {
+		ids = &engineGauges{}
+		label := strings.NewReplacer(":", "_", "/", "_", "[", "", "]", "").Replace(name)
+		for i, metric := range engineGaugeNames {
+			ids.ids[i], _ = c.defineMetric(gaugeMetric, "kvsteer_endpoint_"+metric+"."+label)
+		}
+		g.engines[name] = ids
+	}
+	return ids
+}
