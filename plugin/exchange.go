@@ -53,8 +53,8 @@ type exchange struct {
 const (
 	maxPeers    = 128
 	ring        = 8    // segments of each VM in shared data: eight ticks
-	roundMost   = 8192 // placements that all VMs together pass on in a tick …
-	segmentMost = 1024 // … and one of them at most
+	roundMost   = 2048 // placements that all VMs together pass on in a tick …
+	segmentMost = 512  // … and one of them at most
 	pendingMost = 4 * segmentMost
 
 	beat        = time.Second      // a head is written at least this often
@@ -178,7 +178,7 @@ func (x *exchange) meet(p *peer, h *head) {
 			x.vm.metrics.add(sharedGaps, 1)
 			continue
 		}
-		x.take(&s)
+		x.take(&s, 0)
 	}
 }
 
@@ -213,7 +213,7 @@ func (x *exchange) tell(now time.Duration) {
 		x.pending = x.pending[:0]
 	}
 	if n := min(len(x.pending), x.most()); n > 0 {
-		b := batch{vm: x.self, number: x.segments, wall: x.wall(), unit: 1}
+		b := batch{vm: x.self, number: x.segments}
 		x.message = b.append(x.message[:0], x.pending[:n], &x.names)
 		x.vm.setSharedData(p.segmentKeys[x.segments%ring], x.message, 0)
 		x.segments++

@@ -19,7 +19,8 @@ import (
 // probability since/touchAfter, which comes to once in touchAfter however often
 // the prompt comes back and whoever serves it, and needs no memory of what was
 // told. touchAfter is a quarter of the time that the endpoint keeps a block, so
-// the others are wrong by about so much.
+// the others are wrong by about so much. While news wait for room nothing is
+// told a second time.
 const (
 	touchPart  = 4
 	touchLeast = 5 * time.Second
@@ -33,7 +34,7 @@ func (x *exchange) learned(p *pool, e *load.Endpoint, r *policy.Request, known i
 		return
 	}
 	from := known
-	if known > 0 && x.touches(p, e, r, known-1) {
+	if known > 0 && len(x.pending) < x.most() && x.touches(p, e, r, known-1) {
 		from = 0
 	}
 	to := min(len(r.Hashes), from+x.room())
@@ -91,12 +92,12 @@ func (x *exchange) push(e *load.Endpoint, k newsKind, b table.Placement) {
 		x.vm.metrics.add(sharedDropped, 1)
 		return
 	}
-	x.pending = append(x.pending, news{b.Hash, b.Tag, b.Size, k, name, x.wall()})
+	x.pending = append(x.pending, news{b.Hash, b.Tag, b.Size, k, name, 0})
 }
 
-// take believes what another VM tells.
-func (x *exchange) take(b *batch) {
-	now, late := x.vm.clock, max(x.ago(b.wall), 0)
+// take believes what another VM told so long ago.
+func (x *exchange) take(b *batch, ago time.Duration) {
+	now := x.vm.clock
 	at, m := -1, (*member)(nil)
 	taken := 0
 	for name, r := range b.records {
@@ -106,7 +107,7 @@ func (x *exchange) take(b *batch) {
 		if m == nil {
 			continue // an endpoint that this VM doesn't know (yet)
 		}
-		r.Age += late
+		r.Age += ago
 		taken++
 		switch r.kind {
 		case made, owned:

@@ -14,21 +14,24 @@ import (
 // What VMs write for each other. Numbers are little-endian and of fixed size.
 //
 //	head    version 1 · wall 8 · wants 1 · vm 8 · segments 4 · {name 8 · queued 4 · in flight 4}*
-//	batch   version 1 · unit 1 · names 2 · records 4 · wall 8 · vm 8 · number 4 · {name 8}* · record*
+//	batch   version 1 · 0 1 · names 2 · records 4 · vm 8 · number 4 · {name 8}* · record*
 //	record  hash 8 · tag 8 · size 3 · flags 1 · name's index 2 · age 2        24 bytes
 //
 // An endpoint's name is a hash of its pool's identity and its address, because
-// tables of different VMs give it different indices. Ages are in units before
-// the batch was written.
+// tables of different VMs give it different indices. Ages are in tenths of a
+// second; in a segment they are 0, for what is told is at most a few ticks old,
+// and to put it behind what was touched since would cost a step for each of
+// that.
 const (
 	wireVersion = 1
 
 	headSize      = 22
 	headUnchanged = 9 // where that part of a head begins that isn't the time
 	sumSize       = 16
-	batchSize     = 28
+	batchSize     = 20
 	recordSize    = 24
 	sizeMost      = 1<<24 - 1
+	ageUnit       = 100 * time.Millisecond // 16 bits reach back 1.8 hours
 )
 
 // head is the fixed part of a head, and the rest of one that was parsed.
@@ -97,14 +100,12 @@ type news struct {
 	size      uint32
 	kind      newsKind
 	endpoint  uint64 // name
-	wall      int64  // when, in ms
+	age       time.Duration
 }
 
 // batch is the fixed part of a batch of news, and the rest of one that was
 // parsed.
 type batch struct {
-	unit   uint8 // ms of an age's unit, 0 = handOverUnit
-	wall   int64 // when it was written
 	vm     uint64
 	number uint32 // of the segment, or of the hand-over's part
 	names  []byte
@@ -117,35 +118,26 @@ func (b *batch) append(dst []byte, list []news, names *nameList) []byte {
 	for i := range list {
 		names.number(list[i].endpoint)
 	}
-	dst = append(dst, wireVersion, b.unit)
+	dst = append(dst, wireVersion, 0)
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(names.list)))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(list)))
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(b.wall))
 	dst = binary.LittleEndian.AppendUint64(dst, b.vm)
 	dst = binary.LittleEndian.AppendUint32(dst, b.number)
 	for _, name := range names.list {
 		dst = binary.LittleEndian.AppendUint64(dst, name)
 	}
 	for i := range list {
-		dst = b.appendRecord(dst, &list[i], names.number(list[i].endpoint))
+		dst = list[i].append(dst, names.number(list[i].endpoint))
 	}
 	return dst
 }
 
-func (b *batch) appendRecord(dst []byte, n *news, name int) []byte {
-	age := max(b.wall-n.wall, 0) / b.milliseconds()
+func (n *news) append(dst []byte, name int) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, n.hash)
 	dst = binary.LittleEndian.AppendUint64(dst, n.tag)
 	dst = binary.LittleEndian.AppendUint32(dst, min(n.size, sizeMost)|uint32(n.kind)<<24)
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(name))
-	return binary.LittleEndian.AppendUint16(dst, uint16(min(age, math.MaxUint16)))
-}
-
-func (b *batch) milliseconds() int64 {
-	if b.unit == 0 {
-		return handOverUnit
-	}
-	return int64(b.unit)
+	return binary.LittleEndian.AppendUint16(dst, uint16(min(n.age/ageUnit, math.MaxUint16)))
 }
 
 func parseBatch(p []byte) (b batch, ok bool) {
@@ -157,10 +149,8 @@ func parseBatch(p []byte) (b batch, ok bool) {
 		return b, false
 	}
 	return batch{
-		unit:   p[1],
-		wall:   int64(binary.LittleEndian.Uint64(p[8:])),
-		vm:     binary.LittleEndian.Uint64(p[16:]),
-		number: binary.LittleEndian.Uint32(p[24:]),
+		vm:     binary.LittleEndian.Uint64(p[8:]),
+		number: binary.LittleEndian.Uint32(p[16:]),
 		names:  p[batchSize:][:8*names],
 		rest:   p[batchSize+8*names:],
 	}, true
@@ -182,7 +172,6 @@ type record struct {
 
 // records iterates over the news, each with the index of its endpoint's name.
 func (b *batch) records(yield func(name int, r record) bool) {
-	unit := time.Duration(b.milliseconds()) * time.Millisecond
 	for p := b.rest; len(p) >= recordSize; p = p[recordSize:] {
 		size := binary.LittleEndian.Uint32(p[16:])
 		kind := newsKind(size >> 24)
@@ -191,7 +180,7 @@ func (b *batch) records(yield func(name int, r record) bool) {
 			Tag:   binary.LittleEndian.Uint64(p[8:]),
 			Size:  size & sizeMost,
 			Owner: kind == owned,
-			Age:   time.Duration(binary.LittleEndian.Uint16(p[22:])) * unit,
+			Age:   time.Duration(binary.LittleEndian.Uint16(p[22:])) * ageUnit,
 		}
 		if !yield(int(binary.LittleEndian.Uint16(p[20:])), record{kind, x}) {
 			return

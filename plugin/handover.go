@@ -25,14 +25,14 @@ type handover struct {
 	until   time.Duration // when waiting ends
 	written int64         // when this VM wrote one, wall clock
 	left    int           // parts still to be read, from the last to the first
-	vm      uint64        // who wrote them
+	vm      uint64        // who wrote them …
+	wall    int64         // … and when
 }
 
 const (
 	handOverPart    = 2400 // records of a part, to fit the window of a read
 	handOverParts   = 17   // at most: 1 MiB in all
-	handOverUnit    = 100  // ms of its ages: 16 bits reach back 1.8 hours
-	handOverReads   = 4    // parts taken in a tick
+	handOverReads   = 2    // parts taken in a tick
 	handOverPatient = 2 * time.Second
 	handOverFresh   = 5 * time.Second // younger than this it needs no newer one
 	handOverOld     = 5 * time.Minute // older than this it is of no use
@@ -97,7 +97,7 @@ func (h *handover) begin(x *exchange, age time.Duration) bool {
 	if !ok || x.ago(wall) > age {
 		return false
 	}
-	h.left, h.vm = parts, vm
+	h.left, h.vm, h.wall = parts, vm, wall
 	x.vm.metrics.add(handoversRead, 1)
 	return true
 }
@@ -120,7 +120,7 @@ func (h *handover) take(x *exchange, i int) {
 		x.vm.metrics.add(sharedGaps, 1)
 		return
 	}
-	x.take(&b)
+	x.take(&b, max(x.ago(h.wall), 0))
 }
 
 // due reports whether a VM that ends should leave a hand-over: another may
@@ -137,7 +137,7 @@ func (h *handover) write(x *exchange) {
 	parts := 0
 	flush := func() {
 		slices.Reverse(list)
-		b := batch{vm: x.self, number: uint32(parts), wall: h.written}
+		b := batch{vm: x.self, number: uint32(parts)}
 		x.message = b.append(x.message[:0], list, &x.names)
 		x.vm.setSharedData(x.partKey(parts), x.message, 0)
 		list, parts = list[:0], parts+1
@@ -149,7 +149,7 @@ func (h *handover) write(x *exchange) {
 			if p.Owner {
 				kind = owned
 			}
-			list = append(list, news{p.Hash, p.Tag, p.Size, kind, name, h.written - p.Age.Milliseconds()})
+			list = append(list, news{p.Hash, p.Tag, p.Size, kind, name, p.Age})
 		}
 		if len(list) == handOverPart {
 			flush()

@@ -19,7 +19,7 @@ const modulePath = "../build/out/kvsteer.wasm"
 
 // module is the built module under wazero behind the guest interface.
 type module struct {
-	t    *testing.T
+	t    testing.TB
 	host *fakeHost
 	mod  api.Module
 }
@@ -36,7 +36,7 @@ var compiled struct {
 
 // newModule instantiates build/out/kvsteer.wasm. `make wasm` builds it; a test
 // run without it fails rather than skips.
-func newModule(t *testing.T, h *fakeHost) *module {
+func newModule(t testing.TB, h *fakeHost) *module {
 	t.Helper()
 	ctx := context.Background()
 	if compiled.code == nil {
@@ -53,7 +53,7 @@ func newModule(t *testing.T, h *fakeHost) *module {
 	return &module{t, h, mod}
 }
 
-func compile(t *testing.T, ctx context.Context) {
+func compile(t testing.TB, ctx context.Context) {
 	t.Helper()
 	code, err := os.ReadFile(modulePath)
 	if err != nil {
