@@ -49,6 +49,17 @@ func start(t *testing.T, o options) *env {
 	if os.Getenv("KVSTEER_SKIP_ENVOY") == "1" {
 		t.Skip("KVSTEER_SKIP_ENVOY=1")
 	}
+	e := &env{t: t}
+	e.startEngines()
+	e.startEnvoy(o)
+	return e
+}
+
+// startEnvoy starts an Envoy in front of the engines; e speaks to it from then
+// on.
+func (e *env) startEnvoy(o options) {
+	t := e.t
+	t.Helper()
 	root, err := envoy.Root()
 	if err != nil {
 		t.Fatal(err)
@@ -60,20 +71,19 @@ func start(t *testing.T, o options) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &env{t: t, client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
-	e.startEngines()
-	e.envoy, err = envoy.Start(t.Context(), binary, e.configuration(root, o), envoy.Options{Workers: o.workers})
+	instance, err := envoy.Start(t.Context(), binary, e.configuration(root, o), envoy.Options{Workers: o.workers})
 	if err != nil {
 		t.Fatal(err)
 	}
+	client := &http.Client{Transport: &http.Transport{DisableCompression: true}}
+	e.envoy, e.client = instance, client
 	t.Cleanup(func() {
-		e.client.CloseIdleConnections()
+		client.CloseIdleConnections()
 		if t.Failed() {
-			t.Logf("Envoy's log:\n%s", e.envoy.Log())
+			t.Logf("Envoy's log:\n%s", instance.Log())
 		}
-		e.envoy.Stop()
+		instance.Stop()
 	})
-	return e
 }
 
 // in returns the same set-up for a subtest.

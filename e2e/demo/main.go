@@ -27,32 +27,17 @@ import (
 
 const engines = 4
 
-// A balancer is a way to choose engines: an adaptation of the configuration.
+// A balancer is a way to choose engines: an adaptation of the published
+// configuration.
 type balancer struct {
 	name  string
-	adapt func(config string, w *workload, addresses []string) (string, error)
+	adapt func(config string) (string, error)
 }
 
 var balancers = []balancer{
-	{"round robin", func(config string, _ *workload, _ []string) (string, error) {
-		return envoy.Bare(config, "round_robin")
-	}},
-	{"least request", func(config string, _ *workload, _ []string) (string, error) {
-		return envoy.Bare(config, "least_request")
-	}},
-	{"kvsteer", describeEngines},
-}
-
-// describeEngines tells kvsteer what an operator would: how large each engine's
-// cache is and how fast it computes, in real time.
-func describeEngines(config string, w *workload, addresses []string) (string, error) {
-	var changes []string
-	for _, address := range addresses {
-		changes = append(changes, fmt.Sprintf("%q", address),
-			fmt.Sprintf(`{"address": %q, "kv_tokens": %d, "prefill_tokens_per_second": %.0f}`,
-				address, w.engine.cacheTokens, w.engine.prefillRate*w.scale))
-	}
-	return envoy.ReplaceAll(config, changes...)
+	{"round robin", func(config string) (string, error) { return envoy.Bare(config, "round_robin") }},
+	{"least request", func(config string) (string, error) { return envoy.Bare(config, "least_request") }},
+	{"kvsteer", func(config string) (string, error) { return config, nil }},
 }
 
 func main() {
@@ -145,7 +130,7 @@ func measure(ctx context.Context, binary *envoy.Binary, root string, w *workload
 	if err != nil {
 		return result{}, err
 	}
-	if config, err = b.adapt(config, w, addresses); err != nil {
+	if config, err = b.adapt(config); err != nil {
 		return result{}, err
 	}
 	instance, err := envoy.Start(ctx, binary, config, envoy.Options{})
