@@ -18,7 +18,8 @@ func (e *env) scatter() {
 	e.client = &http.Client{Transport: &http.Transport{DisableCompression: true, DisableKeepAlives: true}}
 }
 
-// settle waits for what a worker has learnt to reach the others: two ticks.
+// settle waits for what a worker has learnt to reach the others: two ticks of
+// the plugin, which nothing shows from outside.
 func settle() { time.Sleep(120 * time.Millisecond) }
 
 // conversations plays some talks turn by turn and returns the share of prompt
@@ -86,7 +87,7 @@ func TestStoredAnswersAreFollowedByAnyWorker(t *testing.T) {
 	}
 	settle()
 	for i := range 12 {
-		a := e.steered("/v1/responses", fmt.Sprintf(`{"model":"m","input":"question %d %s"}`, i, prose(i, 2000)))
+		a := e.steered("/v1/responses", fmt.Sprintf(`{"model":"m","input":"question %d %s"}`, i, strings.Repeat("why? ", 400)))
 		_, rest, _ := strings.Cut(string(a.body), `"id":"`)
 		id, _, ok := strings.Cut(rest, `"`)
 		if !ok {
@@ -107,7 +108,7 @@ func TestStoredAnswersAreFollowedByAnyWorker(t *testing.T) {
 }
 
 // Gateways that share nothing but the seed name the same engine for a
-// conversation that neither has seen.
+// conversation that began elsewhere and that neither has seen.
 func TestGatewaysAgreeOnColdConversations(t *testing.T) {
 	settings := `"gateways": 2, "hash_seed": 42, `
 	a := start(t, options{workers: 1, settings: settings})
@@ -117,7 +118,11 @@ func TestGatewaysAgreeOnColdConversations(t *testing.T) {
 	same := 0
 	used := map[string]bool{}
 	for i := range talks {
-		body := newTalk(i).body(t)
+		c := newTalk(i)
+		for k := range 6 {
+			c.Messages = append(c.Messages, message{"assistant", prose(k, 1500)}, message{"user", prose(i+k, 500)})
+		}
+		body := c.body(t)
 		x, y := a.steered(chatPath, body), b.steered(chatPath, body)
 		if x.engine == y.engine {
 			same++
