@@ -47,6 +47,7 @@ func (f *filter) warmUp() {
 		flight.First(now)
 		flight.End()
 		f.destination(&d)
+		f.warmUpAnswer(p, d.First(), q)
 		p.View().Tick(now)
 	}
 }
