@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/kvsteer/kvsteer/expr"
 	"github.com/kvsteer/kvsteer/policy/prefix"
 )
 
@@ -23,15 +24,19 @@ type request struct {
 	why    reason // why it is not ours; none where it may be
 	length int    // content-length in bytes, -1 where the body is chunked
 	forged bool   // it names a destination itself
+
+	expressions int // lines of the routing expression
+	codes       int // lines of a routing error, which only answers have
 }
 
 // classify reads a request's headers in one pass over the map. Of several
-// reasons not to read a body the first of the list counts.
+// reasons not to read a body the first of the list counts. t takes what
+// concerns routing; it may be nil.
 //
 // What must not be held is told apart here: an upgrade, CONNECT, Expect or
 // gRPC stream may wait for an answer before it sends its body, and an encoded
 // or multipart body is no JSON text.
-func classify(h headerMap, s *shapes) request {
+func classify(h headerMap, s *shapes, t *route) request {
 	r := request{length: -1}
 	why := reasonCount
 	for name, value := range h.lines {
@@ -56,6 +61,15 @@ func classify(h headerMap, s *shapes) request {
 			}
 		case destinationHeader:
 			r.forged = true
+		case expr.HeaderError:
+			r.codes++
+		case expr.HeaderMethod:
+			r.expressions++
+			fallthrough
+		default:
+			if t != nil {
+				t.take(name, value)
+			}
 		}
 	}
 	if r.shape == 0 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kvsteer/kvsteer/expr"
 	"github.com/kvsteer/kvsteer/expr/document"
 	"github.com/kvsteer/kvsteer/policy"
 	"github.com/kvsteer/kvsteer/policy/prefix"
@@ -24,10 +25,11 @@ type config struct {
 	prompt   promptConfig
 	table    tableConfig
 	gateways int
-	seed     uint64 // of block hashes; 0: one per process
-	readers  int    // bodies read at once
-	receipt  bool   // answers carry x-kvsteer-decision
-	scope    scope  // of keys in shared data
+	seed     uint64       // of block hashes; 0: one per process
+	readers  int          // bodies read at once
+	receipt  bool         // answers carry x-kvsteer-decision
+	scope    scope        // of keys in shared data
+	routing  *expr.Config // nil: no routing expressions
 
 	collector collectorConfig
 }
@@ -124,6 +126,7 @@ func parseConfig(text []byte) (config, []fault) {
 		"decision_header": d.boolean(&c.receipt),
 		"scope":           d.text((*string)(&c.scope)),
 		"collector":       d.collector(&c.collector),
+		"routing":         d.routing(&c.routing),
 		"wait": func(n document.Node) {
 			d.object(n, fields{
 				"bytes":        d.integer(&c.wait.bytes, 1, 16<<20),

@@ -18,6 +18,7 @@ type fakeHost struct {
 	streams    map[uint32]*fakeStream
 	attributes map[string]string // attributes of every stream
 	logs       []string
+	debug      bool // debug lines are shown
 	shared     map[string]sharedValue
 	queues     *[]fakeQueue
 	metrics    []fakeMetric
@@ -158,6 +159,8 @@ func (h *fakeHost) reply(status int, headers [][2]string, body []byte) {
 
 func (h *fakeHost) tickPeriod(p time.Duration) { h.count("tickPeriod"); h.period = p }
 func (h *fakeHost) now() time.Duration         { h.count("now"); return h.clock }
+
+func (h *fakeHost) debugging() bool { h.count("debugging"); return h.debug }
 
 func (h *fakeHost) log(_ logLevel, line string) { h.count("log"); h.logs = append(h.logs, line) }
 

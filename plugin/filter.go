@@ -23,7 +23,10 @@ type filter struct {
 	pools   []*pool
 	waiting []*stream // streams whose headers wait; each knows its place
 	spare   []*stream // streams that have ended
-	text    []byte    // scratch for header values
+	router  *router   // nil: no routing section
+	fast    bool      // ticks come faster, for a request is held
+	ticked  time.Duration
+	text    []byte // scratch for header values
 
 	follower follower
 }
@@ -44,6 +47,7 @@ func (f *filter) OnPluginStart(int) types.OnPluginStartStatus {
 		f.pools = pools
 	}
 	if len(faults) > 0 {
+		f.refuseRouting(faults)
 		f.refuse(faults)
 		return types.OnPluginStartStatusFailed
 	}
@@ -54,6 +58,7 @@ func (f *filter) OnPluginStart(int) types.OnPluginStartStatus {
 	f.plantSeed(c.scope)
 	f.exchange.configure(c.scope)
 	f.metrics.define(f.host)
+	f.startRouting(c.routing)
 	f.warmUp()
 	f.standBy()
 	f.tickPeriod(tickPeriod)
@@ -64,6 +69,7 @@ func (f *filter) OnPluginStart(int) types.OnPluginStartStatus {
 func (f *filter) OnPluginDone() bool {
 	f.exchange.done()
 	f.standDown()
+	f.stopRouting()
 	f.drop(f.pools)
 	f.pools = nil
 	return true
@@ -89,6 +95,13 @@ func (f *filter) NewHttpContext(id uint32) types.HttpContext {
 // tick.
 func (f *filter) OnTick() {
 	now := f.time()
+	if f.fast {
+		f.retryHeld(now)
+		if now-f.ticked < tickPeriod {
+			return
+		}
+	}
+	f.ticked = now
 	f.endWaits(now)
 	for _, p := range f.pools {
 		p.View().Tick(now)
@@ -98,6 +111,7 @@ func (f *filter) OnTick() {
 	f.shareProbe()
 	f.exchange.tick(now)
 	f.metrics.flush(f.host)
+	f.tickRouting(now)
 }
 
 // endWaits releases the streams that have waited long enough. Their order

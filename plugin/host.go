@@ -35,6 +35,8 @@ type host interface {
 	tickPeriod(period time.Duration)
 	// now is the wall clock, as time since the epoch.
 	now() time.Duration
+	// debugging reports whether Envoy's wasm logger shows debug lines.
+	debugging() bool
 	// log writes one line to Envoy's wasm logger.
 	log(level logLevel, line string)
 
@@ -98,7 +100,8 @@ const (
 type logLevel uint32
 
 const (
-	logInfo logLevel = iota + 2
+	logDebug logLevel = iota + 1
+	logInfo
 	logWarn
 	logError
 )

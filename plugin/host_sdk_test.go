@@ -27,6 +27,8 @@ func (sdkHost) headers(m mapType) headerMap {
 	return headerMapOf(lines)
 }
 
+func (sdkHost) debugging() bool { return false }
+
 func (sdkHost) setHeader(m mapType, name string, value []byte) {
 	if m == requestHeaders {
 		proxywasm.ReplaceHttpRequestHeader(name, string(value))

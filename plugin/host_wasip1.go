@@ -50,6 +50,9 @@ func proxyGetCurrentTimeNanoseconds(t *uint64) uint32
 //go:wasmimport env proxy_log
 func proxyLog(level uint32, line string) uint32
 
+//go:wasmimport env proxy_get_log_level
+func proxyGetLogLevel(level *uint32) uint32
+
 //go:wasmimport env proxy_get_shared_data
 func proxyGetSharedData(key string, address, size *uint32, cas *uint32) uint32
 
@@ -148,6 +151,11 @@ func (envoy) tickPeriod(period time.Duration) {
 func (envoy) now() time.Duration {
 	proxyGetCurrentTimeNanoseconds(&returned.time)
 	return time.Duration(returned.time)
+}
+
+func (envoy) debugging() bool {
+	status := proxyGetLogLevel(&returned.word)
+	return status == statusOK && returned.word <= uint32(logDebug)
 }
 
 func (envoy) log(level logLevel, line string) { proxyLog(uint32(level), line) }

@@ -60,7 +60,10 @@ const (
 	collectorTime // µs
 	snapshotsTaken
 	snapshotsRefused
-	poolsDoubted // times a pool heard nothing for so long that health was no longer believed
+	poolsDoubted       // times a pool heard nothing for so long that health was no longer believed
+	expressionsIgnored // routing expressions removed where there is no routing section
+	codesRemoved       // routing errors removed that were none of ours
+	modelsUnknown      // requests that went by the default definition, their model not being known in time
 	plainCounters
 )
 
@@ -102,6 +105,10 @@ var counterNames = [plainCounters]string{
 	sharedNoSlot:     "shared_no_slot",
 	handoversWritten: "handovers_written",
 	handoversRead:    "handovers_read",
+
+	expressionsIgnored: "routing_expressions_ignored",
+	codesRemoved:       "routing_errors_removed",
+	modelsUnknown:      "routing_models_unknown",
 
 	leases:           "collector_leases",
 	hostLists:        "host_lists",

@@ -243,6 +243,14 @@ func exportHost(ctx context.Context, r wazero.Runtime) error {
 			m.Memory().WriteUint64Le(at, uint64(compiled.host.now()))
 			return ok
 		},
+		"proxy_get_log_level": func(_ context.Context, m api.Module, at uint32) uint32 {
+			level := logInfo
+			if compiled.host.debugging() {
+				level = logDebug
+			}
+			m.Memory().WriteUint32Le(at, uint32(level))
+			return ok
+		},
 		"proxy_log": func(_ context.Context, m api.Module, level, k, kn uint32) uint32 {
 			compiled.host.log(logLevel(level), memoryOf(m).text(k, kn))
 			return ok

@@ -17,6 +17,7 @@ type pool struct {
 	cluster string
 	prompt  promptKey
 	users   int // filters that hold it
+	serial  uint32
 	vm      *vm
 	config  poolConfig
 
@@ -88,7 +89,8 @@ func (v *vm) newPool(c *config, pc *poolConfig, key promptKey) *pool {
 	if !ok {
 		definition = policy.Definitions()[0]
 	}
-	p := &pool{cluster: pc.cluster, prompt: key, vm: v}
+	v.serial++
+	p := &pool{cluster: pc.cluster, prompt: key, vm: v, serial: v.serial}
 	p.Pool = policy.NewPool(policy.Settings{Gateways: c.gateways}, definition, v.table)
 	v.pools[pc.cluster] = p
 	return p

@@ -18,6 +18,7 @@ const (
 	noPool                   // the route's cluster is none of the pools
 	noEndpoint               // the pool has no endpoint that may be used
 	noReader                 // as many bodies as allowed are being read already
+	unrefused                // observe mode: it would have been answered with an error
 	noPrompt                 // the body was read and is no prompt; prefix.Reason has the details
 	failed                   // a panic of ours
 	reasonCount
@@ -35,6 +36,7 @@ var reasonNames = [reasonCount]string{
 	noPool:     "no_pool",
 	noEndpoint: "no_endpoint",
 	noReader:   "no_reader",
+	unrefused:  "unrefused",
 	noPrompt:   "no_prompt",
 	failed:     "internal",
 }

@@ -2,7 +2,10 @@
 
 package main
 
-import "strconv"
+import (
+	"cmp"
+	"strconv"
+)
 
 // receipt is the value of the decision header: a structured field item
 // (RFC 9651 §3.3) that names the algorithm, with what it rested on as
@@ -11,7 +14,7 @@ import "strconv"
 //	prefix-aware;endpoint="10.0.0.5:8000";match=8192;prompt=9100;queued=0;steered
 func (s *stream) receipt() []byte {
 	f, d := s.filter, &s.choice
-	b := append(f.text[:0], s.pool.Standard().Name()...)
+	b := append(f.text[:0], cmp.Or(s.algorithm, s.pool.Standard().Name())...)
 	b = append(b, `;endpoint="`...)
 	b = append(b, d.First().ID...)
 	b = strconv.AppendInt(append(b, `";match=`...), int64(d.Match), 10)

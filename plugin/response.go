@@ -12,6 +12,7 @@ import (
 
 	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
 
+	"github.com/kvsteer/kvsteer/expr"
 	"github.com/kvsteer/kvsteer/policy"
 	"github.com/kvsteer/kvsteer/policy/load"
 	"github.com/kvsteer/kvsteer/policy/load/orca"
@@ -35,15 +36,20 @@ type answer struct {
 	sse    bool
 	plain  bool // JSON or events that can be read
 	loaded bool // with a report of the engine's load
+	code   bool // with a routing error that isn't ours
 }
 
 // OnHttpResponseHeaders notes who answered and how.
 func (s *stream) OnHttpResponseHeaders(_ int, end bool) types.Action {
 	if s.phase != sent {
+		s.passBy()
 		return types.ActionContinue
 	}
 	s.reply.begun, s.reply.ended = true, end
 	a := s.hear()
+	if a.code {
+		s.disown()
+	}
 	s.settle(s.servedBy(&a), &a)
 	s.takeReport(&a)
 	s.expectUsage(&a)
@@ -66,6 +72,8 @@ func (s *stream) hear() (a answer) {
 			a.plain = a.sse || contentReason(value) == reasonCount
 		case n == "content-encoding":
 			encoded = !bytes.EqualFold(value, []byte("identity"))
+		case n == expr.HeaderError:
+			a.code = f.router != nil
 		case strings.HasPrefix(n, orca.Header):
 			if !a.loaded {
 				f.orca.Reset()
@@ -317,6 +325,7 @@ func (s *stream) land() {
 // have forgotten the stream.
 func (s *stream) close() {
 	s.leave()
+	s.closeRoute()
 	if s.phase == sent && !s.reply.begun {
 		s.withdraw() // nobody has answered
 	}

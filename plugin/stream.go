@@ -18,6 +18,9 @@ import (
 //	  ├──────────────────> sent       the headers alone decide
 //	  └──────────────────> bypassed   not ours, or nothing to choose
 //
+// Where there is a routing section (routing.go) it may also be held, until an
+// endpoint can be chosen, or answered from here.
+//
 // The reader is there from the first wish to see the body until its end, the
 // flight from the choice until the stream's end, the chain from the body's end
 // on. response.go has the answer's side.
@@ -28,19 +31,22 @@ type stream struct {
 	phase  phase
 	pool   *pool
 	reader *reader
-	length int  // content-length, -1 if there is none
-	forged bool // the client names a destination itself
+	length int    // content-length, -1 if there is none
+	forged bool   // the client names a destination itself
+	route  *route // how the routing section wants it, until it is decided; nil: there is none
+	unheld bool   // it may not be held, whatever it asks for
 
 	place    int           // in filter.waiting
 	began    time.Duration // when the wait began
 	silent   int           // ticks since the last byte
 	released time.Duration // when a tick released it before any byte came; 0 = it did not
 
-	choice   policy.Decision
-	steered  bool // the destination header is ours
-	streamed bool // the answer comes in events, as far as the body has told
-	stored   bool // an API whose answers the engine keeps, and the id is not learnt yet
-	flight   load.Flight
+	choice    policy.Decision
+	algorithm string // that chose, "" for the pool's own
+	steered   bool   // the destination header is ours
+	streamed  bool   // the answer comes in events, as far as the body has told
+	stored    bool   // an API whose answers the engine keeps, and the id is not learnt yet
+	flight    load.Flight
 
 	chain  chain          // the prompt, once the body has ended
 	holder *load.Endpoint // where it is learnt; nil: nowhere
@@ -54,19 +60,29 @@ type phase uint8
 const (
 	fresh phase = iota
 	waiting
+	held
 	sent
 	bypassed
+	answered // by a reply of ours
 )
 
 // OnHttpRequestHeaders decides whether the request is ours, and whether its
 // headers wait for the body.
 func (s *stream) OnHttpRequestHeaders(_ int, end bool) types.Action {
-	r := classify(s.filter.headers(requestHeaders), &s.filter.shapes)
+	if s.filter.router != nil {
+		s.route = s.filter.router.borrow()
+	}
+	r := classify(s.filter.headers(requestHeaders), &s.filter.shapes, s.route)
 	s.length, s.forged = r.length, r.forged
+	if r.expressions+r.codes > 0 {
+		s.consume(&r)
+	}
 	if r.why == none {
 		r.why = s.open(r.shape, end)
 	}
 	switch {
+	case s.routed(&r):
+		return s.direct()
 	case r.why != none:
 		s.bypass(r.why)
 	case !s.mayWait():
@@ -111,6 +127,7 @@ func (s *stream) bypass(why reason) {
 	s.phase = bypassed
 	s.filter.metrics.bypass(why)
 	s.closeReader()
+	s.closeRoute()
 	s.disarm()
 }
 
@@ -137,6 +154,9 @@ func (s *stream) wait() {
 
 // leave takes the stream from those that wait.
 func (s *stream) leave() {
+	if s.phase == held {
+		s.letGo()
+	}
 	if s.phase != waiting {
 		return
 	}
@@ -150,12 +170,15 @@ func (s *stream) leave() {
 // OnHttpRequestBody scans what has come, decides as soon as the choice is
 // final or the wait is over, and learns at the end.
 func (s *stream) OnHttpRequestBody(size int, end bool) types.Action {
-	if s.reader == nil {
-		return types.ActionContinue
+	if s.reader != nil {
+		s.watch(size)
+		s.read(size, end)
 	}
-	s.watch(size)
-	s.read(size, end)
-	if s.phase == waiting && !s.decided() {
+	if s.phase == waiting {
+		s.decide()
+	}
+	switch s.phase {
+	case waiting, held, answered:
 		return bodyHeld
 	}
 	s.learn()
@@ -172,7 +195,7 @@ func (s *stream) watch(size int) {
 	s.silent = 0
 	switch {
 	case size == 0:
-	case s.phase == waiting:
+	case s.phase == waiting, s.phase == held:
 		s.filter.probe.shown()
 	case s.released != 0:
 		now := s.filter.time()
@@ -194,10 +217,18 @@ func (s *stream) read(size int, end bool) {
 	}
 }
 
-// decided ends the wait if it is time to, and reports whether it has.
-func (s *stream) decided() bool {
+// decide ends the wait for the body if it is time to.
+func (s *stream) decide() {
 	r := s.reader
+	if s.route != nil {
+		if rejection := s.seeModel(); rejection != nil {
+			s.refuse(rejection)
+			return
+		}
+	}
 	switch {
+	case r.Reason() != 0 && s.route != nil && s.route.asked():
+		s.choose(decidedWhole)
 	case r.Reason() != 0:
 		s.filter.metrics.noPrompt(r.Reason())
 		s.leave()
@@ -207,10 +238,7 @@ func (s *stream) decided() bool {
 	case !s.stored && r.grown() && s.chooseEarly(): // what a stored answer depends on may come last
 	case r.Raw() >= s.filter.config.wait.bytes:
 		s.choose(decidedBytes)
-	default:
-		return false
 	}
-	return true
 }
 
 // endWait decides from a tick, outside the stream's own callbacks, and lets
@@ -221,12 +249,31 @@ func (s *stream) endWait(how counter) {
 	}
 	s.filter.setContext(s.id)
 	s.choose(how)
-	s.filter.continueRequest()
+	s.goOn()
+}
+
+// goOn lets a request that a tick has decided go on, and learns what its body
+// has told by then.
+func (s *stream) goOn() {
+	if s.phase == sent || s.phase == bypassed {
+		s.filter.continueRequest()
+		s.learn()
+	}
 }
 
 // choose picks with what is known of the request.
-func (s *stream) choose(how counter) {
-	r := s.reader.ask(s.length, s.filter.time())
+func (s *stream) choose(how counter) { s.chooseAt(how, s.filter.time()) }
+
+func (s *stream) chooseAt(how counter, now time.Duration) {
+	r := s.known(now)
+	if s.route != nil {
+		d, _, rejection := s.pick(r, false)
+		if rejection == nil {
+			s.follow(&d, r)
+		}
+		s.act(d, rejection, r, how)
+		return
+	}
 	d := s.pool.Pick(nil, r)
 	s.follow(&d, r)
 	s.send(d, r, how)
@@ -235,6 +282,13 @@ func (s *stream) choose(how counter) {
 // chooseEarly picks if the rest of the body can't change the first choice.
 func (s *stream) chooseEarly() bool {
 	r := s.reader.ask(s.length, s.filter.clock)
+	if s.route != nil {
+		d, final, rejection := s.pick(r, true)
+		if final {
+			s.act(d, rejection, r, decidedEarly)
+		}
+		return final
+	}
 	d, ok := s.pool.Early(nil, r)
 	if ok {
 		s.send(d, r, decidedEarly)
@@ -253,7 +307,8 @@ func (s *stream) send(d policy.Decision, r *policy.Request, how counter) {
 	m.add(how, 1)
 	m.add(promptBytes, r.Length)
 	m.add(matchedBytes, d.Match)
-	s.phase, s.choice, s.streamed = sent, d, s.reader.Stream()
+	s.phase, s.choice = sent, d
+	s.streamed = s.reader != nil && s.reader.Stream()
 	if s.steered = s.filter.config.steers(r); s.steered {
 		m.add(steers, 1)
 		s.filter.setHeader(requestHeaders, destinationHeader, s.filter.destination(&d))
@@ -262,6 +317,7 @@ func (s *stream) send(d policy.Decision, r *policy.Request, how counter) {
 		m.add(observed, 1)
 		s.disarm()
 	}
+	s.closeRoute()
 }
 
 // fly counts the request in at the endpoint it is sent to.
@@ -273,7 +329,7 @@ func (s *stream) fly(e *load.Endpoint, r *policy.Request) {
 // learn notes the placement once the body is complete. Where it goes is known
 // by then, but for a request that is only observed: of that the answer tells.
 func (s *stream) learn() {
-	if s.phase != sent || !s.reader.ended {
+	if s.phase != sent || s.reader == nil || !s.reader.ended {
 		return
 	}
 	if s.reader.Reason() == 0 {

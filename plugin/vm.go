@@ -28,11 +28,15 @@ type vm struct {
 	table   *table.Table
 	sizes   tableConfig // of the table
 	pools   map[string]*pool
+	serial  uint32 // of the pool made last
 	readers readers
 	probe   probe
 	streams uint64     // requests so far; 0: perhaps a VM that only tries a configuration
 	standby *collector // nil: no configuration has one
 	homes   []*filter  // filters that it may live in; it lives in the last one
+
+	routed    *routings // nil: no configuration has had a routing section
+	debugging bool      // Envoy shows debug lines
 
 	exchange *exchange // with the other VMs
 	chains   chains    // of prompts whose answers are to come

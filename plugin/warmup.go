@@ -30,7 +30,7 @@ func (f *filter) warmUp() {
 	r := &reader{}
 	for i := range 3 {
 		now := time.Duration(i) * time.Second
-		shape := classify(headers, &f.shapes).shape
+		shape := classify(headers, &f.shapes, nil).shape
 		r.tried, r.ended = 0, false
 		r.Reset(&c, shape)
 		r.Write([]byte(warmUpBody))

@@ -50,11 +50,16 @@ type bound struct {
 // conversation, the input tokens from its length.
 func (n *Runner) Bind(d *Definition, i *Instance, pool *policy.Pool, r *stargate.Request) policy.Instance {
 	if d.own != nil {
+		n.bound = bound{outcome: stargate.Outcome{RankDepth: 1}}
 		return i.own
 	}
 	n.bound = bound{runner: n, definition: d, instance: i, pool: pool, request: r}
 	return &n.bound
 }
+
+// Limit bounds the points of the rings that are built from now on, as
+// stargate.Limits does.
+func (n *Runner) Limit(maxRingPoints int) { n.picker.Limit(maxRingPoints) }
 
 // Outcome says more about the pick since the last Bind.
 func (n *Runner) Outcome() stargate.Outcome { return n.bound.outcome }

@@ -66,6 +66,10 @@ type Query struct {
 	Want       int        // how many choices, the first and those to fall back to
 }
 
+// Limit bounds the points of the rings that are built from now on, as
+// Limits.MaxRingPoints does.
+func (p *Picker) Limit(maxRingPoints int) { p.maxRingPoints = maxRingPoints }
+
 // Outcome says more about a pick.
 type Outcome struct {
 	RankDepth int  // of the first choice in the ranking, from 1; 1 where there is no ranking; 0: no choice
