@@ -50,7 +50,7 @@ func bypassed(t *testing.T, e *env) {
 		fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: gateway\r\n%s\r\n", c.method, c.path, c.headers)
 		e.awaitStat("cluster.engines.upstream_rq_total", sent+1)
 		if strings.Contains(c.headers, "Length: 2") {
-			io.WriteString(conn, "{}") //nolint:errcheck // shows as no response
+			io.WriteString(conn, "{}") // shows as no response
 		}
 		if a := e.readFrom(conn, &http.Request{Method: c.method}); a.engine == "" || a.decision.endpoint != "" {
 			t.Errorf("%s: status %d from %q, decision %+v, want an engine that Envoy chose", c.name, a.status, a.engine, a.decision)
@@ -64,7 +64,7 @@ func bypassed(t *testing.T, e *env) {
 func encodedBody(t *testing.T, e *env) {
 	var body strings.Builder
 	zip := gzip.NewWriter(&body)
-	io.WriteString(zip, newTalk(1).body(t)) //nolint:errcheck // into memory
+	io.WriteString(zip, newTalk(1).body(t)) // into memory
 	if err := zip.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func encodedBody(t *testing.T, e *env) {
 func upgrade(t *testing.T, e *env) {
 	before := e.stat("kvsteer_bypass_upgrade") + e.stat("kvsteer_bypass_method")
 	conn := e.dial()
-	io.WriteString(conn, "GET /v1/realtime HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n") //nolint:errcheck // shows as no response
+	io.WriteString(conn, "GET /v1/realtime HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n") // shows as no response
 	in := bufio.NewReader(conn)
 	resp, err := http.ReadResponse(in, nil)
 	if err != nil {
@@ -93,7 +93,7 @@ func upgrade(t *testing.T, e *env) {
 		t.Fatalf("status %d", resp.StatusCode)
 	}
 	for _, word := range []string{"ping", "pong"} {
-		io.WriteString(conn, word) //nolint:errcheck // shows as no echo
+		io.WriteString(conn, word) // shows as no echo
 		got := make([]byte, 4)
 		if _, err := io.ReadFull(in, got); err != nil || string(got) != word {
 			t.Fatalf("echo %q, %v, want %q", got, err, word)
@@ -107,7 +107,7 @@ func upgrade(t *testing.T, e *env) {
 // The published configuration offers no tunnels: CONNECT is refused at once.
 func connect(t *testing.T, e *env) {
 	conn := e.dial()
-	io.WriteString(conn, "CONNECT engine:80 HTTP/1.1\r\nHost: engine:80\r\n\r\n") //nolint:errcheck // shows as no response
+	io.WriteString(conn, "CONNECT engine:80 HTTP/1.1\r\nHost: engine:80\r\n\r\n") // shows as no response
 	if a := e.readFrom(conn, &http.Request{Method: http.MethodConnect}); a.status < 400 || a.status > 499 {
 		t.Errorf("status %d, want a refusal", a.status)
 	}
@@ -125,7 +125,7 @@ func TestExpectContinueIsSteered(t *testing.T) {
 	if line, err := in.ReadString('\n'); err != nil || line != "\r\n" {
 		t.Fatalf("%q, %v after 100 Continue", line, err)
 	}
-	io.WriteString(conn, body) //nolint:errcheck // shows as no response
+	io.WriteString(conn, body) // shows as no response
 	resp, err := http.ReadResponse(in, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -177,8 +177,8 @@ func TestSlowFirstClients(t *testing.T) {
 			return e.stat("kvsteer_decided_wait_silent")+e.stat("kvsteer_decided_wait_time") == int64(n+1)
 		})
 		e.passTick()
-		io.WriteString(conn, body[:100]) //nolint:errcheck // shows as no response
-		io.WriteString(conn, body[100:]) //nolint:errcheck // shows as no response
+		io.WriteString(conn, body[:100]) // shows as no response
+		io.WriteString(conn, body[100:]) // shows as no response
 		if a := e.readFrom(conn, nil); a.status != http.StatusOK || a.engine != a.decision.endpoint {
 			t.Errorf("slow client %d: status %d from %q, decision %+v", n, a.status, a.engine, a.decision)
 		}
@@ -210,7 +210,7 @@ func TestClientThatPausesInItsBody(t *testing.T) {
 	e.await("it is released", func() bool {
 		return e.stat("kvsteer_decided_wait_silent")+e.stat("kvsteer_decided_wait_time") == 1
 	})
-	io.WriteString(conn, body[700:]) //nolint:errcheck // shows as no response
+	io.WriteString(conn, body[700:]) // shows as no response
 	if a := e.readFrom(conn, nil); a.status != http.StatusOK || a.engine != a.decision.endpoint {
 		t.Errorf("status %d from %q, decision %+v", a.status, a.engine, a.decision)
 	}

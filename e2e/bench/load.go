@@ -32,11 +32,11 @@ func startSinks() (addresses []string, err error) {
 			return nil, err
 		}
 		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			io.Copy(io.Discard, r.Body) //nolint:errcheck // a lost client shows to the sender
+			io.Copy(io.Discard, r.Body) // a lost client shows to the sender
 			w.Header().Set("Content-Type", "application/json")
-			io.WriteString(w, reply) //nolint:errcheck // as above
+			io.WriteString(w, reply) // as above
 		})
-		go http.Serve(socket, handler) //nolint:errcheck,gosec // ends with the process
+		go http.Serve(socket, handler) // ends with the process
 		addresses = append(addresses, socket.Addr().String())
 	}
 	return addresses, nil

@@ -23,7 +23,7 @@ func Control(engines ...*Engine) http.Handler {
 		for _, e := range engines {
 			out = append(out, e.describe())
 		}
-		json.NewEncoder(w).Encode(out) //nolint:errcheck // a lost client
+		json.NewEncoder(w).Encode(out) // a lost client
 	})
 	on := func(pattern string, do func(*Engine, http.ResponseWriter, *http.Request) error) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {

@@ -135,7 +135,7 @@ func renderTurn(out *bytes.Buffer, m *message) {
 	renderContent(out, m.Content)
 	renderContent(out, m.Output)
 	if len(m.ToolCalls) > 0 {
-		json.Compact(out, m.ToolCalls) //nolint:errcheck // part of a document that was decoded already
+		json.Compact(out, m.ToolCalls) // part of a document that was decoded already
 	}
 	out.WriteString(m.Name + m.Arguments)
 	out.WriteString(turnEnd)
@@ -176,7 +176,7 @@ func renderPart(out *bytes.Buffer, raw json.RawMessage) {
 	case err == nil && part.Type == "tool_result":
 		renderContent(out, part.Content)
 	case err == nil && part.Type == "tool_use":
-		json.Compact(out, raw) //nolint:errcheck // decoded just above
+		json.Compact(out, raw) // decoded just above
 	default:
 		sum := sha256.Sum256(raw)
 		out.WriteString("<|" + part.Type + "|>")

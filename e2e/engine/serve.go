@@ -35,8 +35,8 @@ func (l *listener) open(address string, h http.Handler) error {
 	if l.address == "" {
 		l.address = socket.Addr().String()
 	}
-	l.server = &http.Server{Handler: h} //nolint:gosec // a simulator for tests: slow clients are welcome
-	go l.server.Serve(socket)           //nolint:errcheck // ends with close
+	l.server = &http.Server{Handler: h} // a simulator for tests: slow clients are welcome
+	go l.server.Serve(socket)           // ends with close
 	return nil
 }
 
@@ -170,7 +170,7 @@ func (r *reply) open() {
 	}
 	r.w.Header().Set("Content-Type", kind)
 	r.w.WriteHeader(http.StatusOK)
-	http.NewResponseController(r.w).Flush() //nolint:errcheck // a lost client shows at the next write
+	http.NewResponseController(r.w).Flush() // a lost client shows at the next write
 }
 
 func (r *reply) prefilled(prompt, cached int) {
@@ -197,7 +197,7 @@ func (r *reply) finish() {
 	if !r.stream {
 		r.w.Header().Set("Content-Type", "application/json")
 		r.w.Header().Set("x-decode-seconds", strconv.FormatFloat(time.Since(r.decoded).Seconds(), 'f', 6, 64))
-		json.NewEncoder(r.w).Encode(r.api.whole(&r.answer)) //nolint:errcheck // a lost client
+		json.NewEncoder(r.w).Encode(r.api.whole(&r.answer)) // a lost client
 		return
 	}
 	for _, v := range r.api.last(&r.answer) {
@@ -229,7 +229,7 @@ func (r *reply) event(v any) error {
 func fail(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(object{"error": object{"message": message, "code": status}}) //nolint:errcheck // a lost client
+	json.NewEncoder(w).Encode(object{"error": object{"message": message, "code": status}}) // a lost client
 }
 
 // echo accepts any upgrade and sends back what it gets.
@@ -242,5 +242,5 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	defer conn.Close()
 	fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\nx-engine: %s\r\n\r\n",
 		r.Header.Get("Upgrade"), w.Header().Get("x-engine"))
-	io.Copy(conn, buffered) //nolint:errcheck // ends when either side goes
+	io.Copy(conn, buffered) // ends when either side goes
 }

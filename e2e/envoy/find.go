@@ -120,6 +120,6 @@ func older(a, b string) bool {
 
 func numbers(version string) []int {
 	out := make([]int, 3)
-	fmt.Sscanf(version, "%d.%d.%d", &out[0], &out[1], &out[2]) //nolint:errcheck // missing parts stay 0
+	fmt.Sscanf(version, "%d.%d.%d", &out[0], &out[1], &out[2]) // missing parts stay 0
 	return out
 }

@@ -82,7 +82,7 @@ func (i *Instance) run(b *Binary, config string, o Options) error {
 		return err
 	}
 	go func() {
-		i.cmd.Wait() //nolint:errcheck // the log tells more
+		i.cmd.Wait() // the log tells more
 		close(i.exited)
 	}()
 	return nil
@@ -141,11 +141,11 @@ func (i *Instance) Log() string {
 
 // Stop ends the process and removes its files.
 func (i *Instance) Stop() {
-	i.cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // it may have ended
+	i.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 	select {
 	case <-i.exited:
 	case <-time.After(5 * time.Second):
-		i.cmd.Process.Kill() //nolint:errcheck // it may have ended
+		i.cmd.Process.Kill() // it may have ended
 		<-i.exited
 	}
 	os.RemoveAll(i.dir)
