@@ -14,9 +14,7 @@ func (p *Pool) Start(f *load.Flight, e *load.Endpoint, d *Decision, r *Request, 
 		uncached = r.Length - min(p.matchOf(e, r), r.Length)
 	}
 	f.Start(e, load.Claim{Tokens: int64(p.Tokens(uncached)), Streamed: streamed}, r.Now)
-	if r.HeadKnown && r.Head > 0 {
-		p.table.Arrive(r.HeadHash, r.Tag, r.Now)
-	}
+	p.heads.arrive(r.headKey(), r.Now)
 }
 
 // Learn notes that e holds the prompt of r, whose body has ended, and output

@@ -30,6 +30,7 @@ type Pool struct {
 	table    *table.Table
 	ratio    load.Estimate // canonical bytes per token
 	prior    prior
+	heads    heads
 	nodes    []hrw.Node
 	everyone []int    // all positions
 	bits     []uint64 // all table indices

@@ -20,7 +20,8 @@ import (
 // age(e) is how long e's cache keeps a block; r(e) is how often the head will
 // be used again on e before it is pushed out: its arrivals/s · age(e) / number
 // of candidates. The key is the head's hash while the pool's mean r is below
-// HeadReuse, else the conversation's; the primary is the first candidate in the
+// HeadReuse and the head's arrivals are less than HeadShare of those that an
+// endpoint has on average, else the conversation's; the primary is the first candidate in the
 // rendezvous ranking of the key, rank(e) the place in it. All costs within the
 // tie band of the lowest count as equal and go by rank.
 //
@@ -29,14 +30,16 @@ import (
 // an idle fleet spreads instead of wearing one cache out (Evict); a copy of a
 // much used head on one more endpoint serves all later conversations
 // (HeadDiscount); heads that don't pay for a copy everywhere are split among
-// the endpoints in the same way by every gateway (HeadReuse, φ); where load is
+// the endpoints in the same way by every gateway (HeadReuse, φ), as long as they
+// aren't lumps too large to be spread evenly (HeadShare); where load is
 // old, a common order beats the common herd (RankShare). RATIONALE.md has the
 // traces.
 type PrefixAware struct {
 	Price        float64 // cost of a computed token in tokens of delay
 	Evict        float64 // further cost where it pushes out the youngest blocks of the fleet
 	HeadDiscount float64 // weight of a head's further uses
-	HeadReuse    float64 // uses before eviction below which a head's conversations stay together
+	HeadReuse    float64 // uses before eviction below which a head's conversations stay together …
+	HeadShare    float64 // … if they are less than this share of an endpoint's part of all arrivals
 	RankShare    float64 // share of the load's age that each rank costs; several gateways only
 	TieSeconds   float64 // the tie band: at least this …
 	TieShare     float64 // … and at least this share of the lowest cost
@@ -46,7 +49,7 @@ type PrefixAware struct {
 // DefaultPrefixAware has the default parameters.
 func DefaultPrefixAware() PrefixAware {
 	return PrefixAware{
-		Price: 2, Evict: 3, HeadDiscount: 0.3, HeadReuse: 4, RankShare: 0.25,
+		Price: 2, Evict: 3, HeadDiscount: 0.1, HeadReuse: 4, HeadShare: 0.25, RankShare: 0.25,
 		TieSeconds: 0.010, TieShare: 0.05,
 	}
 }
@@ -111,9 +114,10 @@ func (a PrefixAware) survey(d *Draw) survey {
 	}
 	p.refreshAges(r.Now)
 	if s.head > 0 {
-		arrive := p.table.Rate(r.HeadHash, r.Tag, r.Now) / float64(len(d.Candidates))
-		s.reuse = a.HeadDiscount * arrive
-		if arrive*p.meanAge < a.HeadReuse {
+		n := float64(len(d.Candidates))
+		arrive := p.heads.at(r.headKey(), r.Now)
+		s.reuse = a.HeadDiscount * arrive / n
+		if arrive/n*p.meanAge < a.HeadReuse && arrive*n < a.HeadShare*p.heads.all.at(r.Now) {
 			s.key = r.HeadHash
 			s.basis = max(s.basis, s.head)
 		}

@@ -149,7 +149,7 @@ func TestRareHeadsStayTogether(t *testing.T) {
 			for _, e := range p.View().Endpoints() {
 				p.Learn(e, head, 0)
 			}
-			const arrivals = 200
+			const arrivals = 2000
 			end := head.Now + arrivals*test.gap
 			filled := end - 20*time.Second
 			for k := range time.Duration(arrivals) {
@@ -157,7 +157,10 @@ func TestRareHeadsStayTogether(t *testing.T) {
 				if at-test.gap <= filled && filled < at {
 					fill(p, head, filled)
 				}
-				p.table.Arrive(head.Hashes[7], 0, at)
+				for range 40 { // the head is a small part of the traffic
+					p.heads.arrive(0, at)
+				}
+				p.heads.arrive(head.Hashes[7], at)
 			}
 			seen := map[*load.Endpoint]bool{}
 			for c := range uint64(40) {
@@ -171,6 +174,26 @@ func TestRareHeadsStayTogether(t *testing.T) {
 				t.Errorf("40 conversations went to %d endpoints", len(seen))
 			}
 		})
+	}
+}
+
+// TestLumpsAreSpread: a rare head that makes up all of the traffic is not kept
+// together, for it would leave the other endpoints idle.
+func TestLumpsAreSpread(t *testing.T) {
+	p := handPool(t, 1, 8, DefaultPrefixAware())
+	seen := map[*load.Endpoint]bool{}
+	for c := range uint64(40) {
+		r := handPrompt(1)
+		r.Now, r.Key = time.Duration(c)*time.Hour, 1000+c
+		r.Head, r.HeadHash = 8000, r.Hashes[7]
+		d := p.Pick(nil, r)
+		var f load.Flight
+		p.Start(&f, d.First(), &d, r, true)
+		f.End()
+		seen[d.First()] = true
+	}
+	if len(seen) < 4 {
+		t.Errorf("40 conversations went to %d endpoints", len(seen))
 	}
 }
 

@@ -52,6 +52,14 @@ func (r *Request) head() int {
 	return r.Head + r.TagBytes
 }
 
+// headKey names the head among those of other tags; 0 = none.
+func (r *Request) headKey() uint64 {
+	if !r.HeadKnown || r.Head == 0 {
+		return 0
+	}
+	return r.HeadHash ^ r.Tag
+}
+
 // prev is the part that an earlier turn has shown to be cached somewhere.
 func (r *Request) prev() int {
 	if r.Prev == 0 {

@@ -25,9 +25,11 @@ func slowRank(p *Pool, a PrefixAware, r *Request) []*load.Endpoint {
 	}
 	ages, mean, least := slowAges(p, r)
 	head := r.head()
-	rate := p.table.Rate(r.HeadHash, r.Tag, r.Now) / float64(len(list))
+	arrivals := p.heads.at(r.headKey(), r.Now)
+	rate := arrivals / float64(len(list))
+	part := p.heads.all.at(r.Now) / float64(len(list)) // arrivals that an endpoint has on average
 	key, basis := r.Key, r.prev()
-	if head > 0 && rate*mean < a.HeadReuse {
+	if head > 0 && rate*mean < a.HeadReuse && arrivals < a.HeadShare*part {
 		key, basis = r.HeadHash, max(basis, head)
 	}
 	rank := slowOrder(list, key)
