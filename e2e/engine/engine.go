@@ -56,13 +56,13 @@ type Engine struct {
 
 // Stats are an engine's sums since it started or restarted, and its state.
 type Stats struct {
-	Requests  int // that reached the prompt's rendering
-	Prompt    int // tokens of their prompts
-	Cached    int // of those, the tokens found in the cache
-	Prefilled int // of those, the tokens computed
-	Output    int // tokens decoded
-	Waiting   int // requests before their prefill
-	Running   int // requests in prefill or decode
+	Requests  int `json:"requests"`  // that reached the prompt's rendering
+	Prompt    int `json:"prompt"`    // tokens of their prompts
+	Cached    int `json:"cached"`    // of those, the tokens found in the cache
+	Prefilled int `json:"prefilled"` // of those, the tokens computed
+	Output    int `json:"output"`    // tokens decoded
+	Waiting   int `json:"waiting"`   // requests before their prefill
+	Running   int `json:"running"`   // requests in prefill or decode
 }
 
 // Start makes an engine and lets it listen.
