@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command bench plays every load against every policy and prints the tables
+// and pictures that the choice of the default algorithm rests on.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/kvsteer/kvsteer/policy/sim"
+)
+
+func main() {
+	traces := flag.String("traces", "../shared/data/traces/mooncake", "folder of the Mooncake traces")
+	out := flag.String("out", "build/out/bench-routing", "folder for pictures; empty = none")
+	only := flag.String("only", "", "name of one study; \"list\" prints all")
+	seeds := flag.Int("seeds", 2, "runs of each cell, by seed; the mean is printed")
+	flag.Parse()
+	if err := run(os.Stdout, *traces, *out, *only, *seeds); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(w io.Writer, traces, out, only string, seeds int) error {
+	found := only == ""
+	for _, s := range studies() {
+		if only == "list" {
+			fmt.Fprintf(w, "%-12s %s\n", s.name, s.title)
+			continue
+		}
+		if only != "" && only != s.name {
+			continue
+		}
+		found = true
+		s.seeds = seeds
+		g, err := s.play(traces)
+		if err != nil {
+			return err
+		}
+		g.print(w)
+		if out == "" || !s.picture {
+			continue
+		}
+		if err := os.MkdirAll(out, 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(out, s.name+".svg"), g.picture(), 0o644); err != nil {
+			return err
+		}
+	}
+	if !found && only != "list" {
+		return fmt.Errorf("no study is called %q", only)
+	}
+	return nil
+}
+
+// loadTrace makes the trace of a load for one seed. The name is that of a
+// Mooncake trace, "agents", or a number of heads.
+func loadTrace(folder, name string, seed uint64) (sim.Trace, error) {
+	if name == "agents" {
+		return sim.AgentLoad{Seed: seed}.Generate(), nil
+	}
+	if name == "tenants" {
+		return sim.AgentLoad{Kinds: 150, Tools: 12, Turns: 5, Sessions: 2, Seed: seed}.Generate(), nil
+	}
+	var heads int
+	if _, err := fmt.Sscanf(name, "%d heads", &heads); err == nil {
+		return sim.HeadLoad{Heads: heads, Seed: seed}.Generate(), nil
+	}
+	f, err := os.Open(filepath.Join(folder, name+"_trace.jsonl"))
+	if errors.Is(err, os.ErrNotExist) {
+		return sim.Trace{}, fmt.Errorf("the Mooncake traces are public, see README.md: %w", err)
+	}
+	if err != nil {
+		return sim.Trace{}, err
+	}
+	defer f.Close()
+	return sim.ReadMooncake(name, f, seed)
+}
