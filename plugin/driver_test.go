@@ -23,7 +23,8 @@ type driver struct {
 
 // guest is the code under test behind its entry points.
 type guest interface {
-	start(id uint32) bool // vm start, root context id, configure
+	start(id uint32) bool     // vm start, root context id, configure
+	configure(id uint32) bool // another root context beside it
 	create(id, root uint32)
 	requestHeaders(id uint32, n int, end bool) types.Action
 	requestBody(id uint32, size int, end bool) types.Action
@@ -114,8 +115,13 @@ func start(t *testing.T, h *fakeHost, g guest) *driver {
 
 // stream opens a stream with these request headers.
 func (d *driver) stream(lines [][2]string, end bool) (id uint32, action types.Action) {
+	return d.streamOf(root, lines, end)
+}
+
+// streamOf is stream with another root context than the first.
+func (d *driver) streamOf(root uint32, lines [][2]string, end bool) (id uint32, action types.Action) {
 	d.next++
-	id = d.next
+	id = 100 + d.next
 	d.vm.create(id, root)
 	d.host.context = id
 	d.host.stream().request = lines
@@ -240,6 +246,10 @@ func newNative(h host) *native {
 
 func (n *native) start(id uint32) bool {
 	n.vm.OnVMStart(0)
+	return n.configure(id)
+}
+
+func (n *native) configure(id uint32) bool {
 	n.roots[id] = n.vm.NewPluginContext(id)
 	return bool(n.roots[id].OnPluginStart(0))
 }

@@ -93,6 +93,10 @@ func flag(b bool) uint64 {
 
 func (m *module) start(id uint32) bool {
 	m.call("proxy_on_vm_start", uint64(id), 0)
+	return m.configure(id)
+}
+
+func (m *module) configure(id uint32) bool {
 	m.call("proxy_on_context_create", uint64(id), 0)
 	return m.call("proxy_on_configure", uint64(id), uint64(len(m.host.config))) == 1
 }

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
+)
+
+// sixEndpoints is a configuration with these fields besides.
+func sixEndpoints(rest string) string {
+	var list []string
+	for i := range 6 {
+		list = append(list, fmt.Sprintf(`{"address":"10.0.0.%d:80","prefill_tokens_per_second":%d}`, i+1, 1000*(i+1)))
+	}
+	return `{"decision_header":true,"pools":[{"cluster":"engines","endpoints":[` + strings.Join(list, ",") + `]}],` + rest + `}`
+}
+
+// allAlgorithms lets requests ask for every algorithm and parameter.
+const allAlgorithms = `"routing":{"default":"prefix-aware","request_algorithms":{"power-of-n":"power-of-n","wait-and-widen":"wait-and-widen",` +
+	`"round-robin":"round-robin","random":"random","pulsar":"pulsar","pulsar-wait-and-widen":"pulsar-wait-and-widen","topology":"topology","least-load":"least-load"}}`
+
+func asking(expression string, more ...string) [][2]string {
+	h := append(chatHeaders(-1), [2]string{"x-routing-method", expression})
+	for i := 0; i < len(more); i += 2 {
+		h = append(h, [2]string{more[i], more[i+1]})
+	}
+	return h
+}
+
+// reply returns what a stream was answered with.
+func (d *driver) reply(id uint32) (status int, code, body string) {
+	s := d.host.streams[id]
+	for _, l := range s.replyHeaders {
+		if l[0] == "x-routing-error" {
+			code = l[1]
+		}
+	}
+	return s.replied, code, string(s.replyBody)
+}
+
+// TestRefusals are the bodies of the specification, and one of each further
+// code. Each comes from the headers alone.
+func TestRefusals(t *testing.T) {
+	tests := []struct {
+		name    string
+		headers [][2]string
+		status  int
+		code    string
+		body    string
+	}{
+		{"key twice", asking("power-of-n;n=1;n=1"), 400, "malformed_expression",
+			`{"error":"parameter n appears twice","code":"malformed_expression","reason":"duplicate_key","parameter":"n"}`},
+		{"header twice", asking("random", "x-routing-method", "random"), 400, "malformed_expression", ""},
+		{"empty", asking(" "), 400, "malformed_expression", ""},
+		{"too long", asking("random;" + strings.Repeat("a", 1100)), 400, "expression_too_long",
+			`{"error":"x-routing-method is longer than 1024 bytes","code":"expression_too_long"}`},
+		{"unknown method", asking("sticky"), 400, "unknown_method",
+			`{"error":"unknown routing method sticky","code":"unknown_method"}`},
+		{"unknown parameter", asking("pulsar;colour=red"), 400, "unknown_parameter",
+			`{"error":"unknown parameter colour for pulsar","code":"unknown_parameter","parameter":"colour"}`},
+		{"another's parameter", asking("pulsar;n=2"), 400, "unsupported_parameter",
+			`{"error":"pulsar does not take parameter n","code":"unsupported_parameter","parameter":"n"}`},
+		{"policy", asking("pulsar;max_input_work_seconds=3"), 400, "parameter_not_allowed", ""},
+		{"virtual nodes", asking("wait-and-widen;cache_affinity_virtual_nodes=999999999999999"), 400, "invalid_value",
+			`{"error":"cache_affinity_virtual_nodes must be 1 to 1024","code":"invalid_value","reason":"out_of_range","parameter":"cache_affinity_virtual_nodes"}`},
+		{"inert", asking("wait-and-widen;max_queue_time_floor_ms=3"), 400, "inert_parameter",
+			`{"error":"max_queue_time_floor_ms has no effect without max_queue_time_ceil_ms","code":"inert_parameter","parameter":"max_queue_time_floor_ms"}`},
+		{"KV demands tokens", asking("pulsar;consider_kv_free_tokens=true"), 400, "missing_header", ""},
+		{"priority", append(chatHeaders(-1), [2]string{"x-priority", "+1"}), 400, "invalid_header",
+			`{"error":"x-priority must be an unsigned 32-bit integer","code":"invalid_header","header":"x-priority"}`},
+		{"key in two lines", asking("random", "x-routing-key", "a", "x-routing-key", "a"), 400, "invalid_header", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			drive(t, sixEndpoints(allAlgorithms), func(t *testing.T, d *driver) {
+				id, action := d.stream(tt.headers, false)
+				status, code, body := d.reply(id)
+				if action != requestPaused || status != tt.status || code != tt.code {
+					t.Errorf("action %d, status %d, code %q; want %d, %d, %q", action, status, code, requestPaused, tt.status, tt.code)
+				}
+				if tt.body != "" && body != tt.body {
+					t.Errorf("body %s\nwant %s", body, tt.body)
+				}
+				if !slices.Contains(d.host.streams[id].replyHeaders, [2]string{"content-type", "application/json"}) {
+					t.Errorf("headers of the answer: %v", d.host.streams[id].replyHeaders)
+				}
+				if to := d.destination(id); to != "" {
+					t.Errorf("an endpoint was chosen: %s", to)
+				}
+				d.host.streams[id].response = [][2]string{{"x-routing-error", code}}
+				d.vm.responseHeaders(id, 1, false)
+				if len(d.host.streams[id].response) != 1 {
+					t.Error("the code was taken from our own answer")
+				}
+				d.finish(id)
+				d.want(map[string]int64{"flights_started": 0, "panics": 0})
+			})
+		})
+	}
+}
+
+func TestRefusalsAreCounted(t *testing.T) {
+	drive(t, sixEndpoints(allAlgorithms), func(t *testing.T, d *driver) {
+		for _, e := range []string{"sticky", "pulsar;n=2", "pulsar;n=2", "random"} {
+			id, _ := d.stream(asking(e), false)
+			d.finish(id)
+		}
+		id, _ := d.stream(append(chatHeaders(-1), [2]string{"x-priority", ""}), false)
+		d.finish(id)
+		d.want(map[string]int64{
+			"routing_expression_rejections_total.method.unknown.code.unknown_method":       1,
+			"routing_expression_rejections_total.method.pulsar.code.unsupported_parameter": 2,
+			"routing_header_rejections_total.code.invalid_header":                          1,
+			"routing_requests_total.method.pulsar.outcome.rejected":                        2,
+			"routing_requests_total.method.random.outcome.selected":                        1,
+			"routing_selections_total.method.random.selection.primary":                     1,
+			"routing_config_loads_total.result.accepted":                                   1,
+		})
+	})
+}
+
+// TestHeadersThatNoEngineSees holds with and without a routing section.
+func TestHeadersThatNoEngineSees(t *testing.T) {
+	for name, config := range map[string]string{"section": sixEndpoints(allAlgorithms), "no section": fourEndpoints} {
+		t.Run(name, func(t *testing.T) {
+			drive(t, config, func(t *testing.T, d *driver) {
+				body := chatBody("ann", 1)
+				id, _ := d.stream(asking("random", "x-routing-error", "made_up", "x-model", "m"), false)
+				d.body(id, body, true)
+				if d.header(id, "x-routing-method")+d.header(id, "x-routing-error") != "" || d.header(id, "x-model") != "m" {
+					t.Errorf("the engine gets %v", d.host.streams[id].request)
+				}
+				if d.destination(id) == "" {
+					t.Error("no destination")
+				}
+				d.finish(id)
+				ignored := int64(1)
+				if name == "section" {
+					ignored = 0
+				}
+				d.want(map[string]int64{"routing_expressions_ignored": ignored, "routing_errors_removed": 1})
+			})
+		})
+	}
+}
+
+func TestForgedCodeInAnswer(t *testing.T) {
+	body := chatBody("ann", 1)
+	get := append(without(chatHeaders(-1), ":method"), [2]string{":method", "GET"})
+	for name, headers := range map[string][][2]string{"routed": asking("random"), "not asked": chatHeaders(-1), "bypassed": get} {
+		t.Run(name, func(t *testing.T) {
+			drive(t, sixEndpoints(allAlgorithms), func(t *testing.T, d *driver) {
+				id, _ := d.stream(headers, false)
+				d.body(id, body, true)
+				d.respond(id, served{lines: [][2]string{{"x-routing-error", "no_eligible_backend"}, {"x-other", "a"}}})
+				for _, l := range d.host.streams[id].response {
+					if l[0] == "x-routing-error" {
+						t.Error("an engine's routing error gets through")
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestAlgorithmsThatNeedNoBodyDecideAtOnce(t *testing.T) {
+	for expression, atOnce := range map[string]bool{
+		"power-of-n": true, "round-robin": true, "random": true, "least-load": true, "wait-and-widen": true,
+		"pulsar": false, "prefix-aware": false, "topology": false,
+		"wait-and-widen;cache_affinity_backend_selection_count=2": false,
+	} {
+		t.Run(expression, func(t *testing.T) {
+			drive(t, sixEndpoints(allAlgorithms), func(t *testing.T, d *driver) {
+				id, action := d.stream(asking(expression), false)
+				if got := action == types.ActionContinue && d.destination(id) != ""; got != atOnce {
+					t.Errorf("decided by the headers: %v, want %v", got, atOnce)
+				}
+				if d.body(id, chatBody("ann", 1), true) != types.ActionContinue || d.destination(id) == "" {
+					t.Error("no choice at the body's end")
+				}
+				d.answer(id, first(d.destination(id)), "{}")
+				method, _, _ := strings.Cut(expression, ";")
+				response := d.host.streams[id].response
+				if receipt := response[len(response)-1][1]; !strings.HasPrefix(receipt, method+";") {
+					t.Errorf("the receipt %s doesn't name %s", receipt, method)
+				}
+				d.finish(id)
+			})
+		})
+	}
+}
+
+// TestKeyDecidesBeforeTheBodyEnds: a hash of the conversation needs its
+// beginning only, one of a header's key needs nothing where the model is named.
+func TestKeyDecidesBeforeTheBodyEnds(t *testing.T) {
+	drive(t, sixEndpoints(allAlgorithms), func(t *testing.T, d *driver) {
+		body := chatBody("ann", 30)
+		id, _ := d.stream(asking("pulsar"), false)
+		if action := d.body(id, body[:6000], false); action != types.ActionContinue {
+			t.Error("the conversation's key does not decide")
+		}
+		again, _ := d.stream(asking("pulsar"), false)
+		d.body(again, chatBody("ann", 2), true)
+		if d.destination(again) != d.destination(id) {
+			t.Errorf("turns of one conversation go to %s and %s", d.destination(id), d.destination(again))
+		}
+		named, action := d.stream(asking("pulsar", "x-model", "m", "x-cache-affinity-key", "k"), false)
+		if action != types.ActionContinue || d.destination(named) == "" {
+			t.Error("model and key in headers do not decide at once")
+		}
+	})
+}
+
+func TestModelFromHeaderElseBodyElseDefault(t *testing.T) {
+	const section = `"routing":{"default":"random","model_header":"x-llm","models":{"a":"round-robin","b":"least-load","m":"topology"}}`
+	body := chatBody("ann", 1) // of model m
+	for _, tt := range []struct {
+		name    string
+		headers []string
+		body    string
+		method  string
+		unknown int64
+	}{
+		{"x-model", []string{"x-model", "a", "x-llm", "b"}, body, "round-robin", 0},
+		{"configured header", []string{"x-llm", "b"}, body, "least-load", 0},
+		{"body", nil, body, "topology", 0},
+		{"another model", []string{"x-model", "c"}, body, "random", 0},
+		{"none", nil, strings.Replace(body, `"model":"m",`, "", 1), "random", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			drive(t, sixEndpoints(section), func(t *testing.T, d *driver) {
+				h := asking("x", tt.headers...)
+				id, _ := d.stream(without(h, "x-routing-method"), false)
+				d.body(id, tt.body, true)
+				if d.destination(id) == "" {
+					t.Error("no destination")
+				}
+				d.finish(id)
+				d.want(map[string]int64{
+					"routing_requests_total.method." + tt.method + ".outcome.selected": 1,
+					"routing_models_unknown": tt.unknown,
+				})
+			})
+		})
+	}
+}
+
+func TestExpressionIsJudgedForTheModelOfTheBody(t *testing.T) {
+	const section = `"routing":{"models":{"m":{"algorithm":"pulsar","request_parameters":[]}}}`
+	drive(t, sixEndpoints(section), func(t *testing.T, d *driver) {
+		id, action := d.stream(asking("pulsar;seed=a"), false)
+		if action != requestPaused {
+			t.Fatal("it is decided before its model is known")
+		}
+		d.body(id, chatBody("ann", 1)[:40], false)
+		if status, code, _ := d.reply(id); status != 400 || code != "parameter_not_allowed" {
+			t.Errorf("status %d, code %q at the first bytes", status, code)
+		}
+	})
+}
+
+func TestAffinityKeyOfSessionHeader(t *testing.T) {
+	const section = `"routing":{"default":"pulsar","require_model":true,"session_headers":["x-session","x-user"]}`
+	drive(t, sixEndpoints(section), func(t *testing.T, d *driver) {
+		to := func(more ...string) string {
+			id, action := d.stream(without(asking("x", append(more, "x-model", "m")...), "x-routing-method"), false)
+			if action != types.ActionContinue {
+				t.Errorf("%v: it waits", more)
+			}
+			return d.destination(id)
+		}
+		key := to("x-cache-affinity-key", "k7")
+		if to("x-session", "k7") != key || to("x-user", "k7") != key || to("x-user", "other", "x-session", "k7") != key ||
+			to("x-session", " ", "x-user", "k7") != key || to("x-session", "other", "x-cache-affinity-key", "k7") != key {
+			t.Error("the order of the headers that hold the key is not kept")
+		}
+		if id, _ := d.stream(chatHeaders(-1), false); d.host.streams[id].replied != 400 {
+			t.Error("a request without x-model is let through")
+		}
+	})
+}
+
+// TestRequestsWithoutReadableBody are steered where they ask to be.
+func TestRequestsWithoutReadableBody(t *testing.T) {
+	swap := func(name, value string) [][2]string {
+		return append(without(asking("least-load"), name), [2]string{name, value})
+	}
+	for name, headers := range map[string][][2]string{
+		"GET": swap(":method", "GET"), "path": swap(":path", "/v1/audio/transcriptions"), "multipart": swap("content-type", "multipart/form-data"),
+		"gzip": swap("content-encoding", "gzip"), "grpc": swap("content-type", "application/grpc"), "upgrade": swap("upgrade", "websocket"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			drive(t, sixEndpoints(allAlgorithms), func(t *testing.T, d *driver) {
+				id, action := d.stream(headers, name == "GET")
+				if action != types.ActionContinue || d.destination(id) == "" || d.header(id, "x-routing-method") != "" {
+					t.Errorf("action %d, destination %q", action, d.destination(id))
+				}
+				if name != "GET" && d.body(id, "anything", true) != types.ActionContinue {
+					t.Error("its body is held")
+				}
+				d.answer(id, first(d.destination(id)), `{"usage":{"prompt_tokens":5}}`)
+				d.finish(id)
+				without, action := d.stream(without(headers, "x-routing-method"), name == "GET")
+				if action != types.ActionContinue || d.destination(without) != "" {
+					t.Error("one that doesn't ask is steered")
+				}
+				d.finish(without)
+				d.want(map[string]int64{"flights_started": 1, "flights_ended": 1, "panics": 0})
+			})
+		})
+	}
+}
+
+func TestObserveRefusesNothing(t *testing.T) {
+	drive(t, sixEndpoints(`"mode":"observe",`+allAlgorithms), func(t *testing.T, d *driver) {
+		id, action := d.stream(asking("sticky"), false)
+		if action != types.ActionContinue || d.host.streams[id].replied != 0 {
+			t.Error("a request is answered although the mode is observe")
+		}
+		d.finish(id)
+		d.want(map[string]int64{"bypass_unrefused": 1, "routing_requests_total.method.unknown.outcome.rejected": 1})
+	})
+}
+
+func TestNoEndpoint(t *testing.T) {
+	empty := func(more string) string {
+		return `{"pools":[{"cluster":"engines","endpoints":[]}],"routing":{` + more + `"request_algorithms":{"random":"random"}}}`
+	}
+	for _, tt := range []struct {
+		name, config string
+		headers      [][2]string
+		status       int
+	}{
+		{"asked", empty(""), asking("random"), 404},
+		{"not asked", empty(""), chatHeaders(-1), 0},
+		{"strict", empty(`"strict":true,`), append(chatHeaders(-1), [2]string{"x-model", "m"}), 404},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			drive(t, tt.config, func(t *testing.T, d *driver) {
+				id, _ := d.stream(tt.headers, false)
+				d.body(id, chatBody("ann", 1), true)
+				if status, _, _ := d.reply(id); status != tt.status {
+					t.Errorf("status %d, want %d", status, tt.status)
+				}
+				d.finish(id)
+				d.want(map[string]int64{"routing_definition_cache_entries": 0})
+			})
+		})
+	}
+}
+
+func TestWorkLimitAnswers503(t *testing.T) {
+	const section = `"routing":{"default":{"algorithm":"random","max_input_work_seconds":0.001}}`
+	drive(t, sixEndpoints(section), func(t *testing.T, d *driver) {
+		id, _ := d.stream(append(chatHeaders(-1), [2]string{"x-input-tokens", "22"}), false)
+		if status, _, _ := d.reply(id); status != 503 {
+			t.Errorf("22 tokens at 21,000 tokens/s: status %d, want 503", status)
+		}
+		id, _ = d.stream(append(chatHeaders(-1), [2]string{"x-input-tokens", "21"}), false)
+		if status, _, _ := d.reply(id); status != 0 {
+			t.Errorf("21 tokens: status %d, want none", status)
+		}
+		d.want(map[string]int64{
+			"routing_admission_rejections_total.reason.input_work_limit_exceeded": 1,
+			"routing_requests_total.method.random.outcome.shed":                   1,
+		})
+	})
+}
+
+func TestRoundRobinTakesTurns(t *testing.T) {
+	for _, n := range []int{2, 3, 6} {
+		var list []string
+		for i := range n {
+			list = append(list, fmt.Sprintf(`"10.0.0.%d:80"`, i+1))
+		}
+		config := `{"pools":[{"cluster":"a","endpoints":[` + strings.Join(list, ",") + `]}],"routing":{"default":"round-robin"}}`
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			drive(t, config, func(t *testing.T, d *driver) {
+				for i := range 3 * n {
+					id, _ := d.stream(chatHeaders(-1), false)
+					if got, want := first(d.destination(id)), strings.Trim(list[i%n], `"`); got != want {
+						t.Errorf("request %d goes to %s, want %s", i, got, want)
+					}
+					if got := strings.Count(d.destination(id), ",") + 1; got != min(n, 3) {
+						t.Errorf("%d endpoints are named, want %d", got, min(n, 3))
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestRoutingFaultsHavePointers(t *testing.T) {
+	_, faults := parseConfig([]byte(sixEndpoints(`"routing":{"default":"best","strict":1,"models":{"a/b":{"algorithm":"pulsar","n":2}},"request_parameters":["x"]}`)))
+	var got []string
+	for _, f := range faults {
+		got = append(got, f.pointer)
+	}
+	slices.Sort(got)
+	want := []string{"/routing/default", "/routing/models/a~1b/n", "/routing/request_parameters/0", "/routing/strict"}
+	if !slices.Equal(got, want) {
+		t.Errorf("faults at %q, want %q", got, want)
+	}
+}
+
+func TestRefusedSectionIsCounted(t *testing.T) {
+	h := newFakeHost(sixEndpoints(`"routing":{"default":"best"}`))
+	if newNative(h).start(root) {
+		t.Fatal("a faulty section was accepted")
+	}
+	if n := h.metric("kvsteer_routing_config_loads_total.result.rejected"); n != 1 {
+		t.Errorf("rejected loads = %d, want 1", n)
+	}
+}
+
+// TestHostCallsOfRoutedRequests holds the budget of TestHostCalls where there
+// is a routing section; an expression costs its removal.
+func TestHostCallsOfRoutedRequests(t *testing.T) {
+	drive(t, sixEndpoints(allAlgorithms), func(t *testing.T, d *driver) {
+		body := chatBody("ann", 12)
+		for range 3 { // the first is measured, which costs calls too
+			id, _ := d.stream(chatHeaders(len(body)), false)
+			d.body(id, body, true)
+			d.finish(id)
+		}
+		d.host.crossings()
+		for name, headers := range map[string][][2]string{"no expression": chatHeaders(len(body)), "expression": asking("prefix-aware")} {
+			id, _ := d.stream(headers, false)
+			d.body(id, body, false)
+			d.body(id, "", true)
+			if n := d.host.crossings(); n > 8 {
+				t.Errorf("%s: %d host calls, want at most 8", name, n)
+			}
+			d.finish(id)
+		}
+		id, _ := d.stream(asking("random"), true)
+		if n := d.host.crossings(); n > 4 {
+			t.Errorf("decided by headers: %d host calls, want at most 4", n)
+		}
+		d.finish(id)
+	})
+}
