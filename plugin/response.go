@@ -304,7 +304,8 @@ const (
 	upstreamReset    = 1 << 4
 	upstreamFailed   = 1 << 5
 	upstreamClosed   = 1 << 6
-	upstreamFaults   = upstreamTimedOut | upstreamReset | upstreamFailed | upstreamClosed
+	upstreamProtocol = 1 << 23 // HTTP/1 shows a cut connection as a chunk that is missing
+	upstreamFaults   = upstreamTimedOut | upstreamReset | upstreamFailed | upstreamClosed | upstreamProtocol
 )
 
 // cutOff reports whether it was the engine that ended an answer too early.

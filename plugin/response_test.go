@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
@@ -35,7 +36,7 @@ func usageOf(prompt, cached int) served {
 func from(e string, a served) served { a.from = e; return a }
 
 func TestAnswerTellsWhereThePlacementBelongs(t *testing.T) {
-	flags := func(bits byte) string { return string([]byte{bits, 0, 0, 0, 0, 0, 0, 0}) }
+	flags := func(bits uint64) string { return string(binary.LittleEndian.AppendUint64(nil, bits)) }
 	tests := []struct {
 		name   string
 		answer func(d *driver, id uint32, list []string)
@@ -75,6 +76,10 @@ func TestAnswerTellsWhereThePlacementBelongs(t *testing.T) {
 		{"engine leaves during the answer", func(d *driver, id uint32, list []string) {
 			d.respond(id, served{from: list[0], chunks: []string{"{"}, open: true})
 			d.host.streams[id].attributes["response\x00flags"] = flags(upstreamClosed)
+		}, true, map[string]int64{"placements_withdrawn": 0, "endpoint_failures": 1}},
+		{"engine leaves in the middle of a chunk", func(d *driver, id uint32, list []string) {
+			d.respond(id, served{from: list[0], chunks: []string{"{"}, open: true})
+			d.host.streams[id].attributes["response\x00flags"] = flags(upstreamProtocol)
 		}, true, map[string]int64{"placements_withdrawn": 0, "endpoint_failures": 1}},
 	}
 	for _, tt := range tests {
