@@ -2,7 +2,11 @@
 
 package policy
 
-import "github.com/kvsteer/kvsteer/policy/hrw"
+import (
+	"math"
+
+	"github.com/kvsteer/kvsteer/policy/hrw"
+)
 
 // rankEarly implements waiter: it ranks by what is known, and reports whether
 // the first endpoint is the one that Rank would put first with the whole body,
@@ -19,9 +23,10 @@ import "github.com/kvsteer/kvsteer/policy/hrw"
 //
 //	B = {e : low(e) ≤ above(min high)}
 //
-// and every e with high(e) ≤ above(min low) certainly does. If the member f of
-// B that has the best rendezvous rank certainly ends up within the band, it is
-// first: nobody outside B can be in the band, and nobody in B ranks better.
+// and e certainly does if high(e) ≤ above(min low of the others), for its own
+// cost is within its own band. If the member f of B that has the best rendezvous
+// rank certainly ends up within the band, it is first: nobody outside B can be
+// in the band, and nobody in B ranks better.
 //
 // The interval holds: costs fall as a candidate is believed to hold more. One
 // whose match has ended can't gain, since blocks are hashed with all before
@@ -81,12 +86,11 @@ func (p *Pool) lower(d *Draw, s *survey) {
 // settled decides the claim for a known length; costs and the ranking by their
 // upper ends are in the pool's scratch.
 func (p *Pool) settled(d *Draw, key uint64, b band) bool {
-	low, high := p.low[0], p.high[0]
+	lowest := p.high[0]
 	for i := range d.Candidates {
-		low = min(low, p.low[i])
-		high = min(high, p.high[i])
+		lowest = min(lowest, p.high[i])
 	}
-	possible, certain := b.above(high), b.above(low)
+	possible := b.above(lowest)
 	p.members = p.members[:0]
 	for i := range d.Candidates {
 		if p.low[i] <= possible {
@@ -94,11 +98,17 @@ func (p *Pool) settled(d *Draw, key uint64, b band) bool {
 		}
 	}
 	best := hrw.First(key, p.memberNodes(d))
-	if best < 0 {
+	if best < 0 || d.Candidates[p.members[best]] != d.Ranked[0] {
 		return false
 	}
 	first := p.members[best]
-	return d.Candidates[first] == d.Ranked[0] && p.high[first] <= certain
+	others := math.Inf(1)
+	for i := range d.Candidates {
+		if i != first {
+			others = min(others, p.low[i])
+		}
+	}
+	return p.high[first] <= b.above(others)
 }
 
 // outgrown decides the claim for an unknown length.

@@ -121,7 +121,7 @@ func TestEarlyEqualsWhole(t *testing.T) {
 	for _, lengthKnown := range []bool{true, false} {
 		t.Run(fmt.Sprintf("length known %v", lengthKnown), func(t *testing.T) {
 			final, before := 0, 0
-			for seed := range uint64(1500) {
+			for seed := range uint64(700) {
 				w := newWorld(t, seed)
 				for range 10 {
 					whole := w.prompt()

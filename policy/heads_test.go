@@ -15,16 +15,15 @@ func TestRateOfPoissonArrivals(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 1))
 		var r rate
 		now := time.Hour
-		sum, n := 0.0, 4000
-		for k := -n; k < n; {
+		const samples = 4000
+		sum := 0.0
+		for k := 0; k < samples; {
 			now += time.Duration(random.ExpFloat64() / perSecond * float64(time.Second))
-			if k >= 0 {
-				sum += r.at(now) / float64(n)
+			if now > time.Hour+6*rateMemory { // the memory has filled
+				sum += r.at(now) / samples
+				k++
 			}
 			r.arrive(now)
-			if k >= 0 || now > time.Hour+6*rateMemory { // the memory has filled
-				k = max(k, -1) + 1
-			}
 		}
 		if math.Abs(sum/perSecond-1) > 0.1 {
 			t.Errorf("%v arrivals/s are taken for %.4f", perSecond, sum)

@@ -17,6 +17,14 @@ func (p *Pool) Start(f *load.Flight, e *load.Endpoint, d *Decision, r *Request, 
 	p.heads.arrive(r.headKey(), r.Now)
 }
 
+// Correct makes f claim what its endpoint has to compute of r, which was sent
+// there before its body was known. Call it before Learn.
+func (p *Pool) Correct(f *load.Flight, r *Request) {
+	if e := f.Endpoint(); e != nil {
+		f.Correct(int64(p.Tokens(r.Length - min(p.matchOf(e, r), r.Length))))
+	}
+}
+
 // Learn notes that e holds the prompt of r, whose body has ended, and output
 // bytes of its answer. Blocks are touched last to first, so that heads outlive
 // tails as they do in the engine.

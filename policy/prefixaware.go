@@ -118,7 +118,7 @@ func (a PrefixAware) survey(d *Draw) survey {
 		arrive := p.heads.at(r.headKey(), r.Now)
 		s.reuse = a.HeadDiscount * arrive / n
 		if arrive/n*p.meanAge < a.HeadReuse && arrive*n < a.HeadShare*p.heads.all.at(r.Now) {
-			s.key = r.HeadHash
+			s.key = r.headKey()
 			s.basis = max(s.basis, s.head)
 		}
 	}

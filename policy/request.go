@@ -44,17 +44,18 @@ func (r *Request) chain() table.Chain {
 	}
 }
 
-// head is the shared head of the prompt, tools included; 0 where it isn't known.
+// head is the shared head of the prompt, the tools included; 0 where there is
+// none, or it isn't known.
 func (r *Request) head() int {
-	if !r.HeadKnown || r.Head == 0 {
+	if !r.HeadKnown {
 		return 0
 	}
 	return r.Head + r.TagBytes
 }
 
-// headKey names the head among those of other tags; 0 = none.
+// headKey names the head; heads with different tools are different. 0 = none.
 func (r *Request) headKey() uint64 {
-	if !r.HeadKnown || r.Head == 0 {
+	if r.head() == 0 {
 		return 0
 	}
 	return r.HeadHash ^ r.Tag

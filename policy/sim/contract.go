@@ -39,6 +39,8 @@ type Options struct {
 	KnowSpeeds  bool     // engines' rates are configured; else they are learnt
 	CountDecode bool     // running requests are counted in the cost
 	NoUsage     bool     // answers don't tell how much of the prompt was cached
+	Chunked     bool     // bodies come without a length
+	TrustTag    bool     // the tag counts as complete once model and tools are read
 }
 
 // Maker makes a policy for a gateway.

@@ -37,6 +37,7 @@ type steered struct {
 	decision policy.Decision
 	down     []bool
 	sent     map[*Request]policy.Decision
+	reader   reader
 }
 
 // newSteered makes a policy of an algorithm. Parameters that are switched off
@@ -85,8 +86,7 @@ func (p *steered) list() {
 // Pick implements Policy.
 func (p *steered) Pick(r *Request, now float64) (int, float64) {
 	p.sync(clock(now))
-	p.describe(r, now)
-	p.decision = p.pool.Pick(nil, &p.request)
+	p.decision = p.decide(r, now)
 	e := p.decision.First()
 	p.sent[r] = p.decision
 	index := slices.IndexFunc(p.pool.View().Endpoints(), func(x *load.Endpoint) bool { return x == e })
@@ -97,6 +97,15 @@ func (p *steered) Pick(r *Request, now float64) (int, float64) {
 	}
 	p.pool.Learn(e, &p.request, 0)
 	return p.engineOf(index), p.pool.Tokens(p.decision.Uncached)
+}
+
+// decide picks for r: from its body as it comes, where there is one.
+func (p *steered) decide(r *Request, now float64) policy.Decision {
+	if r.Body == nil {
+		p.describe(r, now)
+		return p.pool.Pick(nil, &p.request)
+	}
+	return p.reader.read(p, r, clock(now))
 }
 
 // engineOf is the engine at this position of the view, which sorts by name.
@@ -120,7 +129,11 @@ func (p *steered) End(j *job, now float64) {
 		return
 	}
 	delete(p.sent, j.r)
-	p.describe(j.r, now)
+	if j.r.Body != nil {
+		p.request = policy.Request{Length: j.r.Input * bytesPerToken}
+	} else {
+		p.describe(j.r, now)
+	}
 	p.pool.Observe(d.First(), &d, &p.request, policy.Usage{
 		PromptTokens: j.r.Input, CachedTokens: j.cached, CachedKnown: true,
 	})

@@ -297,6 +297,10 @@ type Report struct {
 	HitRatio         float64 `json:"hit_ratio"`
 	Imbalance        float64 `json:"imbalance"`
 	MovedShare       float64 `json:"moved_share"`
+	// Where bodies are read as they come: the share of requests whose choice was
+	// final before the end, and the share of a body that was awaited.
+	EarlyShare   float64 `json:"early_share,omitempty"`
+	AwaitedShare float64 `json:"awaited_share,omitempty"`
 }
 
 func (r *run) report() Report {
@@ -328,7 +332,24 @@ func (r *run) report() Report {
 	}
 	out.Imbalance = most / sum * float64(r.Engines)
 	out.MovedShare = r.moved()
+	r.reportEarly(&out)
 	return out
+}
+
+// reportEarly adds what the gateways' scanners waited for.
+func (r *run) reportEarly(out *Report) {
+	var sum awaited
+	for _, g := range r.gateways {
+		if s, ok := g.policy.(*steered); ok {
+			sum.requests += s.reader.requests
+			sum.early += s.reader.early
+			sum.share += s.reader.share
+		}
+	}
+	if sum.requests > 0 {
+		out.EarlyShare = float64(sum.early) / float64(sum.requests)
+		out.AwaitedShare = sum.share / float64(sum.requests)
+	}
 }
 
 // moved is the share of requests that went to another engine than the one

@@ -25,6 +25,9 @@ type Request struct {
 	Head int // blocks of the head: what several conversations begin with
 	Prev int // blocks that an earlier turn has shown
 	Key  int // number of the block that stands for the conversation
+
+	Path string        // where the body is known: what it was sent to …
+	Body func() []byte // … and itself; the scanner then finds hashes and structure
 }
 
 // Trace is a named list of requests by ascending arrival.

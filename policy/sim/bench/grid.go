@@ -25,6 +25,10 @@ func meanAndMoved(r sim.Report) string {
 	return fmt.Sprintf("%s (%.2f)", seconds(r.MeanFirstToken), r.MovedShare)
 }
 
+func meanAndEarly(r sim.Report) string {
+	return fmt.Sprintf("%s (%.2f early, %.2f awaited)", seconds(r.MeanFirstToken), r.EarlyShare, r.AwaitedShare)
+}
+
 // seconds are printed with three digits that mean something; ten and more mean
 // overload.
 func seconds(s float64) string {
@@ -103,6 +107,8 @@ func (s study) run(name string, c column, traces []sim.Trace) (sim.Report, error
 		sum.HitRatio += r.HitRatio / n
 		sum.Imbalance += r.Imbalance / n
 		sum.MovedShare += r.MovedShare / n
+		sum.EarlyShare += r.EarlyShare / n
+		sum.AwaitedShare += r.AwaitedShare / n
 	}
 	return sum, nil
 }

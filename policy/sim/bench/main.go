@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/kvsteer/kvsteer/policy/sim"
 )
@@ -65,6 +66,10 @@ func run(w io.Writer, traces, out, only string, seeds int) error {
 func loadTrace(folder, name string, seed uint64) (sim.Trace, error) {
 	if name == "agents" {
 		return sim.AgentLoad{Seed: seed}.Generate(), nil
+	}
+	if strings.HasPrefix(name, "bodies") {
+		t := sim.AgentLoad{Sessions: 0.2, Seconds: 120, Seed: seed}.Generate()
+		return sim.WithBodies(t, strings.HasSuffix(name, "tools-last")), nil
 	}
 	if name == "tenants" {
 		return sim.AgentLoad{Kinds: 150, Tools: 12, Turns: 5, Sessions: 2, Seed: seed}.Generate(), nil

@@ -136,6 +136,8 @@ func ownStudies() []study {
 			cell: mean, rows: terms, columns: loads(), config: gateways(1, 0.5)},
 		{name: "terms-4", title: "Four gateways, a term of the cost switched off: mean first token in s",
 			cell: mean, rows: terms, columns: loads(), config: gateways(4, 1)},
+		{name: "early", title: "Agents, bodies read in chunks of 16 KiB by the real scanner: mean first token in s, choices final before the end, share of bodies awaited",
+			cell: meanAndEarly, rows: []string{"prefix-aware"}, columns: bodies(), config: gateways(1, 0.5)},
 		{name: "changes", title: "Conversation trace, engine 3 lost or joining in the middle: mean first token in s (share of later turns on another engine)",
 			cell:    meanAndMoved,
 			rows:    []string{"prefix-aware", "topology", "greedy-oracle", "sticky-until-saturated", "kubeai-chwbl", "hrw-bounded", "least-tokens"},
@@ -153,5 +155,18 @@ func changing() []column {
 		{title: "all", load: "conversation"},
 		{title: "one is lost", load: "conversation", change: change(true)},
 		{title: "one joins", load: "conversation", change: change(false)},
+	}
+}
+
+// bodies are agents whose bodies are read as they come.
+func bodies() []column {
+	trust := func(c *sim.Config) { c.Options.TrustTag = true }
+	return []column{
+		{title: "tools first", load: "bodies"},
+		{title: "tools first, tag trusted", load: "bodies", change: trust},
+		{title: "tools last", load: "bodies-tools-last", change: trust},
+		{title: "tools first, tag trusted, chunked", load: "bodies", change: func(c *sim.Config) {
+			c.Options.TrustTag, c.Options.Chunked = true, true
+		}},
 	}
 }
