@@ -311,3 +311,22 @@ func TestScopesDoNotMeet(t *testing.T) {
 		}
 	})
 }
+
+func TestRefusedConfigurationKeepsTheSlot(t *testing.T) {
+	driveWorkers(t, fourEndpoints, 1, func(t *testing.T, w workers) {
+		d := w[0]
+		w.turn(0, chatBody("ann", 1))
+		d.host.config = `{"pools":3}`
+		if d.vm.start(root + 100) {
+			t.Fatal("a faulty configuration was accepted")
+		}
+		d.vm.done(root + 100)
+		if h, ok := parseHead(d.host.shared["kvsteer/x1/0"].value); !ok || h.wall == 0 {
+			t.Error("the VM has given its slot up, though another configuration still runs in it")
+		}
+		d.vm.done(root)
+		if h, ok := parseHead(d.host.shared["kvsteer/x1/0"].value); !ok || h.wall != 0 {
+			t.Error("a VM that has ended still holds its slot")
+		}
+	})
+}

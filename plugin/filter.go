@@ -67,7 +67,9 @@ func (f *filter) OnPluginStart(int) types.OnPluginStartStatus {
 
 // OnPluginDone gives the pools back.
 func (f *filter) OnPluginDone() bool {
-	f.exchange.done()
+	if f.pools != nil { // it was configured
+		f.exchange.done()
+	}
 	f.standDown()
 	f.stopRouting()
 	f.drop(f.pools)
