@@ -25,8 +25,9 @@ type request struct {
 	length int    // content-length in bytes, -1 where the body is chunked
 	forged bool   // it names a destination itself
 
-	expressions int // lines of the routing expression
-	codes       int // lines of a routing error, which only answers have
+	unheld      bool // it waits for an answer before it sends its body, so it may not be held
+	expressions int  // lines of the routing expression
+	codes       int  // lines of a routing error, which only answers have
 }
 
 // classify reads a request's headers in one pass over the map. Of several
@@ -45,12 +46,17 @@ func classify(h headerMap, s *shapes, t *route) request {
 			r.shape = s.of(value)
 		case ":method":
 			if string(value) != "POST" {
-				why = min(why, methodReason(value))
+				kind := methodReason(value)
+				why = min(why, kind)
+				r.unheld = r.unheld || kind == upgrade
 			}
 		case "upgrade", "expect":
 			why = min(why, upgrade)
+			r.unheld = true
 		case "content-type":
-			why = min(why, contentReason(value))
+			kind := contentReason(value)
+			why = min(why, kind)
+			r.unheld = r.unheld || kind == grpc
 		case "content-encoding":
 			if !bytes.EqualFold(value, []byte("identity")) {
 				why = min(why, encoded)

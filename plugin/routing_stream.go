@@ -42,7 +42,7 @@ func (s *stream) routed(r *request) bool {
 		return false
 	}
 	s.filter.metrics.add(requests, 1)
-	s.unheld = r.why == upgrade || r.why == grpc
+	s.unheld = r.unheld
 	return true
 }
 

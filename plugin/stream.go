@@ -43,6 +43,7 @@ type stream struct {
 
 	choice    policy.Decision
 	algorithm string // that chose, "" for the pool's own
+	unseen    bool   // it was made by the headers alone
 	steered   bool   // the destination header is ours
 	streamed  bool   // the answer comes in events, as far as the body has told
 	stored    bool   // an API whose answers the engine keeps, and the id is not learnt yet
@@ -305,6 +306,7 @@ func (s *stream) send(d policy.Decision, r *policy.Request, how counter) {
 	}
 	m := &s.filter.metrics
 	m.add(how, 1)
+	s.unseen = how == decidedHeader
 	m.add(promptBytes, r.Length)
 	m.add(matchedBytes, d.Match)
 	s.phase, s.choice = sent, d
@@ -334,6 +336,9 @@ func (s *stream) learn() {
 	}
 	if s.reader.Reason() == 0 {
 		r := s.reader.ask(s.length, s.filter.clock)
+		if s.unseen {
+			s.pool.Correct(&s.flight, r)
+		}
 		if e := s.flight.Endpoint(); e != nil && !s.reply.refused {
 			s.hold(e, r)
 		}

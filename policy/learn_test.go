@@ -22,6 +22,25 @@ func TestObserveLearnsBytesPerToken(t *testing.T) {
 	}
 }
 
+// TestCorrectCountsWhatIsNotHeld: of a prompt that was sent unseen, only what
+// its endpoint does not hold is claimed.
+func TestCorrectCountsWhatIsNotHeld(t *testing.T) {
+	p := newTestPool(t, Settings{BytesPerToken: 4}, LeastLoad{}, specs(2))
+	r := handPrompt(1)
+	for i, want := range []int64{int64(r.Length) / 4, int64(r.Length-int(r.Ends[len(r.Ends)-1])-r.TagBytes) / 4} {
+		var f load.Flight
+		unseen := &Request{Now: r.Now}
+		d := p.Pick(nil, unseen)
+		p.Start(&f, d.First(), &d, unseen, true)
+		p.Correct(&f, r)
+		if got := d.First().Queued(); got != want {
+			t.Errorf("prompt %d: %d tokens claimed, want %d", i, got, want)
+		}
+		p.Learn(d.First(), r, 0)
+		f.End()
+	}
+}
+
 func TestConfiguredBytesPerTokenStay(t *testing.T) {
 	p := newTestPool(t, Settings{BytesPerToken: 3}, DefaultPrefixAware(), specs(2))
 	r := handPrompt(1)

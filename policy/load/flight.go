@@ -73,13 +73,18 @@ func (f *Flight) Timed() bool { return f.endpoint != nil && f.first == 0 && f.al
 
 // Correct replaces the prompt tokens that the claim was made with, where the
 // whole body has shown them to be others. Without effect once they are computed.
+// A claim of none is one of a request whose length wasn't known.
 func (f *Flight) Correct(tokens int64) {
-	if f.endpoint == nil || f.tokens == 0 {
+	if f.endpoint == nil || f.first != 0 || f.tokens == 0 && f.claimed > 0 {
 		return
 	}
 	tokens = max(tokens, 0)
-	f.endpoint.queued += tokens - f.tokens
+	more := tokens - f.tokens
+	f.endpoint.queued += more
 	f.tokens, f.claimed = tokens, tokens
+	if f.due != 0 {
+		f.due += time.Duration(float64(more) * f.endpoint.pace() * float64(time.Second))
+	}
 	f.endpoint.publish()
 }
 

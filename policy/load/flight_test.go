@@ -104,6 +104,10 @@ func TestFlightTransitions(t *testing.T) {
 		{"corrected too late", func() { f.Correct(500) }, "0/0 0/1"},
 		{"ended", f.End, "0/0 0/0"},
 		{"ended again", f.End, "0/0 0/0"},
+		{"picked with its length unknown", func() { f.Start(a, Claim{0, true}, 4*time.Second) }, "0/1 0/0"},
+		{"the length shows", func() { f.Correct(600) }, "600/1 0/0"},
+		{"moved", func() { f.Move(b, 5*time.Second) }, "0/0 600/1"},
+		{"and done", f.End, "0/0 0/0"},
 	} {
 		step.do()
 		if got := state(); got != step.want {
@@ -128,5 +132,22 @@ func TestUnstreamedPrefillEndsByEstimate(t *testing.T) {
 	v.Tick(time.Second + 1040*time.Millisecond)
 	if e.Queued() != 300 || e.InFlight() != 2 {
 		t.Errorf("%d tokens of %d flights after the estimate, want 300 of 2", e.Queued(), e.InFlight())
+	}
+}
+
+// TestCorrectionMovesTheEstimatedEnd: a claim that grows takes longer.
+func TestCorrectionMovesTheEstimatedEnd(t *testing.T) {
+	var v View
+	v.SetEndpoints(testSpecs(1))
+	var f Flight
+	f.Start(v.Endpoints()[0], Claim{0, false}, time.Second)
+	f.Correct(1000)
+	v.Tick(1900 * time.Millisecond)
+	if got := v.Endpoints()[0].Queued(); got != 1000 {
+		t.Errorf("%d tokens queued after 0.9 s of a second's work, want 1000", got)
+	}
+	v.Tick(2100 * time.Millisecond)
+	if got := v.Endpoints()[0].Queued(); got != 0 {
+		t.Errorf("%d tokens queued after 1.1 s of a second's work, want 0", got)
 	}
 }
