@@ -40,8 +40,8 @@ type steered struct {
 	reader   reader
 }
 
-// newSteered makes a policy of an algorithm. Parameters that are switched off
-// apply to prefix-aware only.
+// newSteered makes a policy of an algorithm, nil for more engines than a table
+// can tell apart. Terms that are switched off are those of prefix-aware.
 func newSteered(g *Gateway, d policy.Definition) Policy {
 	if a, ok := d.(policy.PrefixAware); ok {
 		for _, term := range g.Options.Off {
@@ -52,7 +52,7 @@ func newSteered(g *Gateway, d policy.Definition) Policy {
 	blocks := max(g.Model.CacheBlocks, 1) * len(g.Loads)
 	t, err := table.New(table.Config{Endpoints: len(g.Loads), Slots: min(2*blocks, 1<<24), Nodes: min(2*blocks, 1<<24)})
 	if err != nil {
-		panic(err) // the sizes are of Config
+		return nil
 	}
 	p := &steered{g: g, hashes: map[int]uint64{}, down: make([]bool, len(g.Loads)), sent: map[*Request]policy.Decision{}}
 	p.pool = policy.NewPool(policy.Settings{

@@ -30,7 +30,9 @@ func TestRunRepeatsToTheLastBit(t *testing.T) {
 
 func TestRunRefusesWhatIsMissing(t *testing.T) {
 	m, _ := Find("random")
-	for _, c := range []Config{{Gateways: 1, Policy: m}, {Engines: 1, Policy: m}, {Engines: 1, Gateways: 1}} {
+	for _, c := range []Config{
+		{Gateways: 1, Policy: m}, {Engines: 1, Policy: m}, {Engines: 1, Gateways: 1}, {Engines: 5000, Gateways: 1, Policy: m},
+	} {
 		if _, err := Run(c); !errors.Is(err, ErrConfig) {
 			t.Errorf("Run(%d engines, %d gateways) = %v, want ErrConfig", c.Engines, c.Gateways, err)
 		}
