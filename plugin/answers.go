@@ -49,7 +49,7 @@ func answerID(text []byte) []byte {
 // follow makes the keeper of the answer that the request goes on from the
 // first choice.
 func (s *stream) follow(d *policy.Decision, r *policy.Request) {
-	if !s.stored {
+	if !s.stored || s.reader == nil {
 		return
 	}
 	id := s.reader.PreviousResponseID()

@@ -10,6 +10,8 @@
 //	config.go           configuration text → settings, all faults at once
 //	filter.go           root context of the HTTP filter: ticks, waiting streams
 //	stream.go           one request: classify → scan → pick → learn
+//	response.go         its answer: who served, correct what was learnt; standing.go, usage.go, answers.go
+//	exchange.go         worker threads act as one gateway: exchange_*.go, handover.go
 //	metrics.go          counters, flushed from the tick
 //
 // A VM is single-threaded. Nothing here starts a goroutine, a timer or a

@@ -227,10 +227,10 @@ func (s *stream) withdraw() {
 // expectUsage decides whether the answer's body is looked at.
 func (s *stream) expectUsage(a *answer) {
 	e := s.flight.Endpoint()
-	if e == nil || s.reply.refused || !a.plain || s.reply.ended || !s.pool.reads(e, s.filter.clock) {
+	if e == nil || s.reply.refused || s.reply.ended || !a.plain {
 		return
 	}
-	s.reply.usage = s.filter.usages.borrow(a.sse)
+	s.reply.usage = s.pool.reads(e, a.sse, s.filter.clock)
 }
 
 // OnHttpResponseBody tells the first token of a streamed answer (engines send

@@ -56,17 +56,18 @@ func (p *pool) asks(e *load.Endpoint, now time.Duration) bool {
 	return due
 }
 
-// reads reports whether to look for the usage in an answer of e.
-func (p *pool) reads(e *load.Endpoint, now time.Duration) bool {
+// reads returns a reader for the usage in an answer of e, nil where it is not
+// to be looked for.
+func (p *pool) reads(e *load.Endpoint, sse bool, now time.Duration) *usageReader {
 	s := p.standing(e)
-	if s == nil {
-		return false
+	if s == nil || s.read != 0 && s.doubt == 0 && now-s.read < readEvery {
+		return nil
 	}
-	due := s.read == 0 || s.doubt > 0 || now-s.read >= readEvery
-	if due {
+	u := p.vm.usages.borrow(sse)
+	if u != nil {
 		s.read, s.doubt = now, max(s.doubt-1, 0)
 	}
-	return due
+	return u
 }
 
 // fail notes a failure of e. When it answers again it may have started anew.
