@@ -63,8 +63,8 @@ func (p *Pool) rankMembers(d *Draw, key uint64, ranks []int32, limit float64) {
 		return
 	}
 	d.Ranked = d.Ranked[:0]
-	p.ranks = hrw.Rank(p.ranks[:0], key, p.memberNodes(d), MaxEndpoints)
-	for _, m := range p.ranks {
+	p.best = hrw.Rank(p.best[:0], key, p.memberNodes(d), MaxEndpoints)
+	for _, m := range p.best {
 		d.Ranked = append(d.Ranked, d.Candidates[p.members[m]])
 	}
 }

@@ -22,7 +22,7 @@ type world struct {
 // newWorld makes a pool with differing capacities, rates, zones and loads.
 func newWorld(tb testing.TB, seed uint64) *world {
 	w := &world{Rand: rand.New(rand.NewPCG(seed, 9)), now: time.Minute}
-	list := specs(1 + w.IntN(12))
+	list := specs(1 + w.IntN(30))
 	for i := range list {
 		list[i].Capacity = uint64(20_000 + w.IntN(400_000))
 		if w.IntN(3) == 0 {

@@ -80,6 +80,22 @@ func TestPriorFollowsAnswers(t *testing.T) {
 	}
 }
 
+// TestPriorRecovers: what was learnt down to nothing is learnt up again.
+func TestPriorRecovers(t *testing.T) {
+	p := newTestPool(t, Settings{BytesPerToken: 4}, DefaultPrefixAware(), specs(3))
+	r := handPrompt(1)
+	r.Prev = 9000
+	for _, cached := range []int{0, 2250} {
+		for range 2000 {
+			d := p.Pick(nil, r)
+			p.Observe(d.First(), &d, r, Usage{PromptTokens: 2500, CachedTokens: cached, CachedKnown: true})
+		}
+	}
+	if p.prior.value < 0.9 {
+		t.Errorf("φ = %.3f after 2,000 answers with all of prev cached", p.prior.value)
+	}
+}
+
 // TestObserveKeepsWhatWasComputedAnew: an engine that had only 3,000 of 8,000
 // bytes has computed the others for this very answer.
 func TestObserveKeepsWhatWasComputedAnew(t *testing.T) {

@@ -50,7 +50,8 @@ type Pool struct {
 	high    []float64  // cost by candidate, with what it is known to hold
 	low     []float64  // cost by candidate, if it holds all it may turn out to hold
 	held    []int32    // bytes that placements tell of, by candidate
-	ranks   []int32    // outcome of hrw.Rank
+	ranks   []int32    // rendezvous ranking of the candidates, as far as it was asked for
+	best    []int32    // rendezvous ranking of the members of the tie band
 	members []int      // candidates within the tie band
 }
 
@@ -126,7 +127,8 @@ func (p *Pool) resize(n, top int) {
 	p.match = make([]uint32, top)
 	p.high, p.low = make([]float64, n), make([]float64, n)
 	p.held = make([]int32, n)
-	p.ranks, p.members = make([]int32, 0, n), make([]int, 0, n)
+	p.ranks, p.best = make([]int32, 0, n), make([]int32, 0, MaxEndpoints)
+	p.members = make([]int, 0, n)
 }
 
 // View is the load of the pool, for reports of statistics and for Tick.

@@ -19,11 +19,11 @@ import (
 //
 // age(e) is how long e's cache keeps a block; r(e) is how often the head will
 // be used again on e before it is pushed out: its arrivals/s · age(e) / number
-// of candidates. The key is the head's hash while the pool's mean r is below
+// of candidates. The key is the head's while the pool's mean r is below
 // HeadReuse and the head's arrivals are less than HeadShare of those that an
-// endpoint has on average, else the conversation's; the primary is the first candidate in the
-// rendezvous ranking of the key, rank(e) the place in it. All costs within the
-// tie band of the lowest count as equal and go by rank.
+// endpoint has on average, else the conversation's. The primary is the first
+// candidate in the rendezvous ranking of the key, rank(e) the place in it. All
+// costs within the tie band of the lowest count as equal and go by rank.
 //
 // Why: a computed token delays all that come after it and pushes out what
 // others need (Price > 1); where it pushes out old blocks that costs less, so
@@ -85,7 +85,8 @@ type survey struct {
 	primary int     // candidate that is the key's primary
 	basis   int     // bytes that φ is taken of: max(prev, head if the key is the head's)
 	phi     float64 // φ
-	hoped   int     // bytes that the primary is believed to hold by φ
+	lives   bool    // the primary may hold what no placement tells of …
+	hoped   int     // … and is believed to hold this much of it
 	reuse   float64 // HeadDiscount · arrivals/s of the head for each candidate
 	rank    float64 // cost of one rank in seconds
 	last    float64 // cost of the last rank that is told apart
@@ -95,7 +96,7 @@ type survey struct {
 
 // report puts what the decision is to tell of the first endpoint into d.
 func (s *survey) report(d *Draw) {
-	if d.Ranked[0] == d.Candidates[s.primary] && s.hoped > 0 {
+	if s.lives && d.Ranked[0] == d.Candidates[s.primary] {
 		d.prior = s.basis
 		d.hoped = s.hoped
 	}
@@ -124,7 +125,7 @@ func (a PrefixAware) survey(d *Draw) survey {
 	}
 	a.order(d, &s)
 	best := p.charge(d, &s)
-	if s.phi > 0 && p.livesHere(&s, best) {
+	if s.lives = p.livesHere(&s, best); s.lives {
 		s.hoped = int(s.phi * float64(s.basis))
 		p.high[s.primary] = p.cost(d, &s, s.primary, max(s.hoped, int(p.held[s.primary])))
 	}
