@@ -37,7 +37,9 @@ type steered struct {
 	decision policy.Decision
 	down     []bool
 	sent     map[*Request]policy.Decision
-	reader   reader
+	// endpoints are the pool's by engine; they keep their addresses.
+	endpoints []*load.Endpoint
+	reader    reader
 }
 
 // newSteered makes a policy of an algorithm, nil for more engines than a table
@@ -81,6 +83,10 @@ func (p *steered) list() {
 		specs = append(specs, s)
 	}
 	p.pool.SetEndpoints(specs)
+	p.endpoints = p.endpoints[:0]
+	for e := range p.g.Loads {
+		p.endpoints = append(p.endpoints, p.pool.View().Find(engineName(e)))
+	}
 }
 
 // Pick implements Policy.
@@ -89,14 +95,13 @@ func (p *steered) Pick(r *Request, now float64) (int, float64) {
 	p.decision = p.decide(r, now)
 	e := p.decision.First()
 	p.sent[r] = p.decision
-	index := slices.IndexFunc(p.pool.View().Endpoints(), func(x *load.Endpoint) bool { return x == e })
 	if !p.g.metrics {
 		var f load.Flight // the exact view has its own account of what is in flight
 		p.pool.Start(&f, e, &p.decision, &p.request, true)
 		f.End()
 	}
 	p.pool.Learn(e, &p.request, 0)
-	return p.engineOf(index), p.pool.Tokens(p.decision.Uncached)
+	return slices.Index(p.endpoints, e), p.pool.Tokens(p.decision.Uncached)
 }
 
 // decide picks for r: from its body as it comes, where there is one.
@@ -106,17 +111,6 @@ func (p *steered) decide(r *Request, now float64) policy.Decision {
 		return p.pool.Pick(nil, &p.request)
 	}
 	return p.reader.read(p, r, clock(now))
-}
-
-// engineOf is the engine at this position of the view, which sorts by name.
-func (p *steered) engineOf(at int) int {
-	id := p.pool.View().Endpoints()[at].ID
-	for e := range p.g.Loads {
-		if engineName(e) == id {
-			return e
-		}
-	}
-	return -1
 }
 
 // End implements ender: the answer tells how much of the prompt was cached.
@@ -148,8 +142,8 @@ func (p *steered) Send(j *job) {
 func (p *steered) sync(now time.Duration) {
 	for e := range p.g.Loads {
 		if p.g.Loads[e].Down != p.down[e] {
-			if ep := p.pool.View().Find(engineName(e)); p.g.Loads[e].Down {
-				p.pool.Restarted(ep)
+			if p.g.Loads[e].Down {
+				p.pool.Restarted(p.endpoints[e])
 			}
 			p.list()
 		}
@@ -163,7 +157,7 @@ func (p *steered) sync(now time.Duration) {
 		if p.g.Options.CountDecode {
 			others.InFlight = l.Requests
 		}
-		p.pool.View().Find(engineName(e)).SetOthers(others)
+		p.endpoints[e].SetOthers(others)
 	}
 }
 

@@ -58,14 +58,14 @@ type run struct {
 	refresh  float64
 	changes  []Change
 	done     []*job
-	now      float64
 }
 
 // gateway is a Gateway with its policy and its own view of the load.
 type gateway struct {
 	Gateway
-	policy Policy
-	view   *load.View
+	policy    Policy
+	view      *load.View
+	endpoints []*load.Endpoint // by engine
 }
 
 // viewer is a policy that brings its own load view.
@@ -141,6 +141,9 @@ func (r *run) gateway(i int) *gateway {
 		g.view = &load.View{}
 		g.view.SetEndpoints(r.specs())
 	}
+	for e := range r.engines {
+		g.endpoints = append(g.endpoints, g.view.Find(engineName(e)))
+	}
 	return g
 }
 
@@ -158,10 +161,8 @@ func (r *run) advance(t float64) {
 	for {
 		at, what := r.next()
 		if at > t || math.IsInf(at, 1) {
-			r.now = max(r.now, min(t, at))
 			return
 		}
-		r.now = at
 		what()
 	}
 }
@@ -247,7 +248,7 @@ func (r *run) observe(g *gateway, now float64) {
 			s.Waiting = g.Loads[i].Waiting
 			s.Running = g.Loads[i].Requests - s.Waiting
 		}
-		g.view.Report(g.view.Find(engineName(i)), s)
+		g.view.Report(g.endpoints[i], s)
 	}
 }
 
@@ -282,16 +283,14 @@ func (r *run) take(g *gateway, j *job, uncached, now float64) {
 		s.Send(j)
 		return
 	}
-	e := g.view.Find(engineName(j.engine))
-	j.flight.Start(e, load.Claim{Tokens: int64(uncached), Streamed: true}, clock(now))
+	j.flight.Start(g.endpoints[j.engine], load.Claim{Tokens: int64(uncached), Streamed: true}, clock(now))
 }
 
 // follow brings a gateway's loads up to date from its own view.
 func (r *run) follow(g *gateway, now float64) {
 	g.view.Tick(clock(now))
 	for i := range g.Loads {
-		e := g.view.Find(engineName(i))
-		g.Loads[i].Queue = e.Queue()
-		g.Loads[i].Requests = e.Running()
+		g.Loads[i].Queue = g.endpoints[i].Queue()
+		g.Loads[i].Requests = g.endpoints[i].Running()
 	}
 }

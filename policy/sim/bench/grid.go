@@ -113,9 +113,15 @@ func (s study) run(name string, c column, traces []sim.Trace) (sim.Report, error
 	return sum, nil
 }
 
-// print writes the grid as a Markdown table.
+// print writes the grid as Markdown tables.
 func (g grid) print(w io.Writer) {
-	fmt.Fprintf(w, "\n### %s\n\n|", g.title)
+	for _, t := range g.tables {
+		g.printTable(w, t)
+	}
+}
+
+func (g grid) printTable(w io.Writer, t table) {
+	fmt.Fprintf(w, "\n### %s: %s\n\n|", g.title, t.title)
 	for _, c := range g.columns {
 		fmt.Fprintf(w, " | %s", c.title)
 	}
@@ -126,7 +132,7 @@ func (g grid) print(w io.Writer) {
 		}
 		fmt.Fprintf(w, "| %s", name)
 		for _, r := range g.reports[row] {
-			fmt.Fprintf(w, " | %s", g.cell(r))
+			fmt.Fprintf(w, " | %s", t.cell(r))
 		}
 		fmt.Fprintln(w, " |")
 	}

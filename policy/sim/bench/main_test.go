@@ -18,7 +18,7 @@ func tiny() study {
 	c := gateways(2, 1)
 	c.Engines = 2
 	return study{
-		name: "tiny", title: `two columns & "one" < three`, cell: meanAndImbalance, seeds: 2, config: c,
+		name: "tiny", title: `two columns & "one" < three`, tables: short, seeds: 2, config: c,
 		rows:    []string{"prefix-aware", "prefix-aware -evict", "least-tokens"},
 		columns: []column{{title: "3 heads", load: "3 heads", speed: 0.2}, {title: "one lost", load: "3 heads", speed: 0.2, change: lost}},
 	}
@@ -63,7 +63,7 @@ func TestPictureIsXML(t *testing.T) {
 func TestStudiesNameWhatExists(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range studies() {
-		if seen[s.name] || s.title == "" || s.cell == nil || len(s.columns) == 0 {
+		if seen[s.name] || s.title == "" || len(s.tables) == 0 || len(s.columns) == 0 {
 			t.Errorf("study %q is incomplete or there twice", s.name)
 		}
 		seen[s.name] = true

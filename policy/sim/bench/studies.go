@@ -16,13 +16,28 @@ type column struct {
 type study struct {
 	name    string
 	title   string
-	cell    cell
+	tables  []table
 	rows    []string // policies; "prefix-aware -term" is without a term of the cost
 	columns []column
 	config  sim.Config // what all cells share
 	picture bool
 	seeds   int
 }
+
+// table is one way to show a study.
+type table struct {
+	title string
+	cell  cell
+}
+
+var (
+	short = []table{{"mean first token in s", mean}}
+	full  = []table{
+		{"mean first token in s (busiest / mean engine)", meanAndImbalance},
+		{"p99 of the first token in s", p99},
+		{"share of prompt tokens from caches", hits},
+	}
+)
 
 // rivals are the policies that are compared everywhere.
 var rivals = []string{
@@ -94,33 +109,29 @@ func metrics(n int, age float64) sim.Config {
 func studies() []study {
 	slow := []string{"conversation × 0.05"}
 	all := []study{
-		{name: "one", title: "One gateway, load every 0.5 s: mean first token in s (busiest / mean engine)",
-			cell: meanAndImbalance, rows: rivals, columns: loads(), config: gateways(1, 0.5), picture: true},
-		{name: "four", title: "Four gateways that share nothing, load every 1 s: mean first token in s (busiest / mean engine)",
-			cell: meanAndImbalance, rows: rivals, columns: loads(), config: gateways(4, 1), picture: true},
-		{name: "one-p99", title: "One gateway: p99 of the first token in s", cell: p99, rows: near, columns: loads(), config: gateways(1, 0.5)},
-		{name: "four-p99", title: "Four gateways: p99 of the first token in s", cell: p99, rows: near, columns: loads(), config: gateways(4, 1)},
-		{name: "one-hits", title: "One gateway: share of prompt tokens from caches", cell: hits, rows: near, columns: loads(), config: gateways(1, 0.5)},
-		{name: "four-hits", title: "Four gateways: share of prompt tokens from caches", cell: hits, rows: near, columns: loads(), config: gateways(4, 1)},
-		{name: "one-0.6", title: "One gateway, 0.6 times the arrivals: mean first token in s",
-			cell: mean, rows: near, columns: at(but(slow...), 0.6), config: gateways(1, 0.5)},
-		{name: "one-1.15", title: "One gateway, 1.15 times the arrivals: mean first token in s",
-			cell: mean, rows: near, columns: at(but(slow...), 1.15), config: gateways(1, 0.5)},
-		{name: "four-0.6", title: "Four gateways, 0.6 times the arrivals: mean first token in s",
-			cell: mean, rows: near, columns: at(but(slow...), 0.6), config: gateways(4, 1)},
-		{name: "four-1.15", title: "Four gateways, 1.15 times the arrivals: mean first token in s",
-			cell: mean, rows: near, columns: at(but(slow...), 1.15), config: gateways(4, 1)},
-		{name: "age-0", title: "Four gateways, fresh load: mean first token in s", cell: mean, rows: near, columns: but(slow...), config: gateways(4, 0)},
-		{name: "age-5", title: "Four gateways, load every 5 s: mean first token in s",
-			cell: mean, rows: near, columns: but(slow...), config: gateways(4, 5), picture: true},
-		{name: "metrics-1", title: "One gateway, load as /metrics shows it every 0.5 s, own requests followed: mean first token in s",
-			cell: mean, rows: near, columns: but(slow...), config: metrics(1, 0.5)},
-		{name: "metrics-4", title: "Four gateways, load as /metrics shows it every 1 s, own requests followed: mean first token in s",
-			cell: mean, rows: near, columns: but(slow...), config: metrics(4, 1)},
-		{name: "hard-1", title: "One gateway, harder engines: mean first token in s",
-			cell: mean, rows: near, columns: but("agents"), config: hard(1, 0.5), picture: true},
-		{name: "hard-4", title: "Four gateways, harder engines: mean first token in s",
-			cell: mean, rows: near, columns: but("agents", slow[0]), config: hard(4, 1)},
+		{name: "one", title: "One gateway, load every 0.5 s",
+			tables: full, rows: rivals, columns: loads(), config: gateways(1, 0.5), picture: true},
+		{name: "four", title: "Four gateways that share nothing, load every 1 s",
+			tables: full, rows: rivals, columns: loads(), config: gateways(4, 1), picture: true},
+		{name: "one-0.6", title: "One gateway, 0.6 times the arrivals",
+			tables: short, rows: near, columns: at(but(slow...), 0.6), config: gateways(1, 0.5)},
+		{name: "one-1.15", title: "One gateway, 1.15 times the arrivals",
+			tables: short, rows: near, columns: at(but(slow...), 1.15), config: gateways(1, 0.5)},
+		{name: "four-0.6", title: "Four gateways, 0.6 times the arrivals",
+			tables: short, rows: near, columns: at(but(slow...), 0.6), config: gateways(4, 1)},
+		{name: "four-1.15", title: "Four gateways, 1.15 times the arrivals",
+			tables: short, rows: near, columns: at(but(slow...), 1.15), config: gateways(4, 1)},
+		{name: "age-0", title: "Four gateways, fresh load", tables: short, rows: near, columns: but(slow...), config: gateways(4, 0)},
+		{name: "age-5", title: "Four gateways, load every 5 s",
+			tables: short, rows: near, columns: but(slow...), config: gateways(4, 5), picture: true},
+		{name: "metrics-1", title: "One gateway, load as /metrics shows it every 0.5 s, own requests followed",
+			tables: short, rows: near, columns: but(slow...), config: metrics(1, 0.5)},
+		{name: "metrics-4", title: "Four gateways, load as /metrics shows it every 1 s, own requests followed",
+			tables: short, rows: near, columns: but(slow...), config: metrics(4, 1)},
+		{name: "hard-1", title: "One gateway, harder engines",
+			tables: short, rows: near, columns: but("agents"), config: hard(1, 0.5), picture: true},
+		{name: "hard-4", title: "Four gateways, harder engines",
+			tables: short, rows: near, columns: but("agents", slow[0]), config: hard(4, 1)},
 	}
 	return append(all, ownStudies()...)
 }
@@ -132,14 +143,14 @@ func ownStudies() []study {
 		terms = append(terms, "prefix-aware -"+t)
 	}
 	return []study{
-		{name: "terms-1", title: "One gateway, a term of the cost switched off: mean first token in s",
-			cell: mean, rows: terms, columns: loads(), config: gateways(1, 0.5)},
-		{name: "terms-4", title: "Four gateways, a term of the cost switched off: mean first token in s",
-			cell: mean, rows: terms, columns: loads(), config: gateways(4, 1)},
-		{name: "early", title: "Agents, bodies read in chunks of 16 KiB by the real scanner: mean first token in s, choices final before the end, share of bodies awaited",
-			cell: meanAndEarly, rows: []string{"prefix-aware"}, columns: bodies(), config: gateways(1, 0.5)},
-		{name: "changes", title: "Conversation trace, engine 3 lost or joining in the middle: mean first token in s (share of later turns on another engine)",
-			cell:    meanAndMoved,
+		{name: "terms-1", title: "One gateway, a term of the cost switched off",
+			tables: short, rows: terms, columns: loads(), config: gateways(1, 0.5)},
+		{name: "terms-4", title: "Four gateways, a term of the cost switched off",
+			tables: short, rows: terms, columns: loads(), config: gateways(4, 1)},
+		{name: "early", title: "Agents, bodies read in chunks of 16 KiB by the real scanner",
+			tables: []table{{"mean first token in s (choices final before the end, share of bodies awaited)", meanAndEarly}}, rows: []string{"prefix-aware"}, columns: bodies(), config: gateways(1, 0.5)},
+		{name: "changes", title: "Conversation trace, engine 3 lost or joining in the middle",
+			tables:  []table{{"mean first token in s (share of later turns on another engine)", meanAndMoved}},
 			rows:    []string{"prefix-aware", "topology", "greedy-oracle", "sticky-until-saturated", "kubeai-chwbl", "hrw-bounded", "least-tokens"},
 			columns: changing(), config: gateways(1, 0.5)},
 	}
