@@ -94,7 +94,7 @@ func (h *Headers) Add(name, value string) {
 		return
 	}
 	for i := range headerNames {
-		if known := headerNames[i].name; len(known) == len(name) && strings.EqualFold(known, name) {
+		if known := headerNames[i].name; known == name || len(known) == len(name) && strings.EqualFold(known, name) {
 			if h.lines[i].count++; h.lines[i].count == 1 {
 				h.lines[i].value = value
 			}

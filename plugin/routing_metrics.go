@@ -238,16 +238,16 @@ func (m *routingMetrics) cached(h host, entries, definitions int) {
 // measured: looking at the clock and recording are host calls.
 const timedEvery = 64
 
+// sample reports whether the next request is measured.
+func (m *routingMetrics) sample() bool {
+	m.samples++
+	return m.samples%timedEvery == 1
+}
+
 // clockIn starts or goes on to measure the time that the steps of a request
 // take, waits not counted; clockOut stops. The clock is exact, unlike the VM's.
 func (s *stream) clockIn() time.Duration {
-	t := s.route
-	if t.spent == 0 && !t.timed {
-		m := &s.filter.routed.metrics
-		m.samples++
-		t.timed = m.samples%timedEvery == 1
-	}
-	if !t.timed {
+	if !s.route.timed {
 		return 0
 	}
 	return s.filter.host.now()

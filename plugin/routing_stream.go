@@ -53,7 +53,7 @@ func (s *stream) direct() types.Action {
 	now := s.filter.time()
 	t.began = now
 	s.filter.routed.arrivals++
-	t.arrival = s.filter.routed.arrivals
+	t.arrival, t.timed = s.filter.routed.arrivals, s.filter.routed.metrics.sample()
 	since := s.clockIn()
 	waits := s.reader != nil && s.mayWait()
 	rejection := t.read()
