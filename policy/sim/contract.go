@@ -36,7 +36,7 @@ type Gateway struct {
 // Options are the switches of a run that concern the project's own policy.
 type Options struct {
 	Off         []string // terms of the cost that are switched off; see Terms
-	KnowSpeeds  bool     // engines' rates are configured; else they are learnt
+	KnowSpeeds  bool     // engines' rates are configured; else they are learnt, in the metrics view
 	CountDecode bool     // running requests are counted in the cost
 	NoUsage     bool     // answers don't tell how much of the prompt was cached
 	Chunked     bool     // bodies come without a length

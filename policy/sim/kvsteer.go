@@ -75,10 +75,9 @@ func (p *steered) list() {
 		s := load.Spec{
 			ID: engineName(e), Healthy: !p.down[e],
 			Capacity: uint64(p.g.Model.CacheBlocks) * blockBytes,
-			Rate:     p.g.Model.Prefill,
 		}
 		if p.g.Options.KnowSpeeds {
-			s.Rate *= p.g.fleet[e].pace
+			s.Rate = p.g.Model.Prefill * p.g.fleet[e].pace
 		}
 		specs = append(specs, s)
 	}

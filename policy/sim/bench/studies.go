@@ -106,6 +106,13 @@ func metrics(n int, age float64) sim.Config {
 	return c
 }
 
+// half is c with engine 0 at half the pace of the others.
+func half(c sim.Config, known bool) sim.Config {
+	c.Model.SlowFirst = 0.5
+	c.Options.KnowSpeeds = known
+	return c
+}
+
 func studies() []study {
 	slow := []string{"conversation × 0.05"}
 	all := []study{
@@ -128,6 +135,12 @@ func studies() []study {
 			tables: short, rows: near, columns: but(slow...), config: metrics(1, 0.5)},
 		{name: "metrics-4", title: "Four gateways, load as /metrics shows it every 1 s, own requests followed",
 			tables: short, rows: near, columns: but(slow...), config: metrics(4, 1)},
+		{name: "half-1", title: "One gateway, engine 0 at half pace, known",
+			tables: short, rows: near, columns: but(slow...), config: half(gateways(1, 0.5), true)},
+		{name: "half-4", title: "Four gateways, engine 0 at half pace, known",
+			tables: short, rows: near, columns: but(slow...), config: half(gateways(4, 1), true)},
+		{name: "half-learnt", title: "One gateway, engine 0 at half pace, learnt from first tokens, load as /metrics shows it",
+			tables: short, rows: near, columns: but(slow...), config: half(metrics(1, 0.5), false)},
 		{name: "hard-1", title: "One gateway, harder engines",
 			tables: short, rows: near, columns: but("agents"), config: hard(1, 0.5), picture: true},
 		{name: "hard-4", title: "Four gateways, harder engines",
