@@ -29,11 +29,13 @@ func meanAndEarly(r sim.Report) string {
 	return fmt.Sprintf("%s (%.2f early, %.2f awaited)", seconds(r.MeanFirstToken), r.EarlyShare, r.AwaitedShare)
 }
 
-// seconds are printed with three digits that mean something; ten and more mean
-// overload.
+// seconds are printed with the digits that mean something; many mean overload.
 func seconds(s float64) string {
-	if s >= 10 {
+	switch {
+	case s >= 100:
 		return fmt.Sprintf("%.0f", s)
+	case s >= 10:
+		return fmt.Sprintf("%.1f", s)
 	}
 	return fmt.Sprintf("%.3f", s)
 }
