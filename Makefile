@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Needs Go and Python 3; everything else is fetched or built. `make help` lists the targets.
 
-ENVOY_VERSION ?= 1.40.0
+ENVOY_VERSION ?= # empty: $ENVOY_BIN, envoy on the PATH, else the pinned version
 FUZZTIME      ?= 30s
 OUT           := build/out
 WASM          := $(OUT)/kvsteer.wasm
@@ -35,10 +35,10 @@ test-full: export KVSTEER_REQUIRE_DATA = 1
 test-full: test ## all tests; missing public data is a failure, not a skip
 
 unit: wasm ## tests of the packages and of the built module
-	go test ./...
+	go test -timeout 20m ./...
 
 e2e: wasm ## the built module in a real Envoy (ENVOY_VERSION)
-	cd e2e && go test ./...
+	cd e2e && go test -timeout 30m ./...
 
 fuzz: ## every fuzz target for FUZZTIME; findings to build/out/fuzz.json
 	go run ./build/fuzz -time $(FUZZTIME) -out $(OUT)/fuzz.json
