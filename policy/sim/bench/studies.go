@@ -142,9 +142,9 @@ func studies() []study {
 		{name: "half-learnt", title: "One gateway, engine 0 at half pace, learnt from first tokens, load as /metrics shows it",
 			tables: short, rows: near, columns: but(slow...), config: half(metrics(1, 0.5), false)},
 		{name: "hard-1", title: "One gateway, harder engines",
-			tables: short, rows: near, columns: but("agents"), config: hard(1, 0.5), picture: true},
+			tables: short, rows: near, columns: but("agents", "150 tenants"), config: hard(1, 0.5), picture: true},
 		{name: "hard-4", title: "Four gateways, harder engines",
-			tables: short, rows: near, columns: but("agents", slow[0]), config: hard(4, 1)},
+			tables: short, rows: near, columns: but("agents", "150 tenants", slow[0]), config: hard(4, 1)},
 	}
 	return append(all, ownStudies()...)
 }
