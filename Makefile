@@ -29,10 +29,12 @@ demo: wasm ## replay one workload through Envoy: round robin, least request, kvs
 	cd e2e && go run ./demo $(if $(TRACE),-trace $(abspath $(TRACE)))
 
 test: unit e2e ## all tests
+	@go run ./build/data
 	@echo "make test: all tests passed"
 
-test-full: export KVSTEER_REQUIRE_DATA = 1
-test-full: test ## all tests; missing public data is a failure, not a skip
+test-full: ## all tests; absent public data is a failure, not a skip
+	@go run ./build/data -require
+	KVSTEER_REQUIRE_DATA=1 $(MAKE) test
 
 unit: wasm ## tests of the packages and of the built module
 	go test -timeout 20m ./...
