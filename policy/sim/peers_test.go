@@ -135,7 +135,7 @@ var handCases = []handCase{
 		[]Load{{Queue: 2048, Blocks: 3}, {}}, 8, 0,
 	},
 	{
-		// Now 5 blocks held: 11 against 10.
+		// With 5 blocks held it is 11 against 10.
 		"dynamo leaves a decoding engine",
 		func(g *Gateway) Policy {
 			p := newDynamo(g).(*dynamo)
