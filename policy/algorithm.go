@@ -48,10 +48,6 @@ type Draw struct {
 // Endpoint is the one at this position of the view.
 func (d *Draw) Endpoint(at int) *load.Endpoint { return d.pool.view.Endpoints()[at] }
 
-// Match is the bytes of the prompt that the endpoint at this position is
-// believed to hold, tools included.
-func (d *Draw) Match(at int) int { return d.pool.matched(d.Request, d.Endpoint(at).Index) }
-
 // Nodes are the candidates for rendezvous hashing, in the order of Candidates.
 func (d *Draw) Nodes() []hrw.Node { return d.pool.nodesOf(d.Candidates) }
 
