@@ -13,7 +13,9 @@ import (
 // if load and placements stayed as they are.
 //
 // Preconditions: the tag is complete, and head and conversation key are known,
-// so that key, discounts, ages and ranks are what they will be. What the rest
+// so that key, discounts, ages and ranks are what they will be; and either it is
+// known that a candidate holds more than the head, or none can turn out to, so
+// that the tie band is what it will be. What the rest
 // of the body can still change is how much each candidate is believed to hold,
 // and where it wasn't announced, the length.
 //
@@ -45,13 +47,26 @@ func (a PrefixAware) rankEarly(d *Draw) bool {
 	}
 	p := d.pool
 	s := a.survey(d)
-	p.rankByCost(d, s.key, a.band(), p.ranks)
+	if !s.known && p.anyStillMatches(d) {
+		return false // the tie band may go
+	}
+	p.rankByCost(d, s.key, s.band, p.ranks)
 	s.report(d)
 	if r.LengthKnown {
 		p.lower(d, &s)
-		return p.settled(d, s.key, a.band())
+		return p.settled(d, s.key, s.band)
 	}
 	return p.outgrown(d, &s)
+}
+
+// anyStillMatches reports whether a candidate holds all that is there so far.
+func (p *Pool) anyStillMatches(d *Draw) bool {
+	for i := range d.Candidates {
+		if p.stillMatches(d.Request, int(p.held[i])) {
+			return true
+		}
+	}
+	return false
 }
 
 // lower sets the lower ends of all costs, and takes the upper end of the

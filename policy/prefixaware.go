@@ -22,8 +22,10 @@ import (
 // of candidates. The key is the head's while the pool's mean r is below
 // HeadReuse and the head's arrivals are less than HeadShare of those that an
 // endpoint has on average, else the conversation's. The primary is the first
-// candidate in the rendezvous ranking of the key, rank(e) the place in it. All
-// costs within the tie band of the lowest count as equal and go by rank.
+// candidate in the rendezvous ranking of the key, rank(e) the place in it. While
+// no candidate is known to hold more than the head, all costs within the tie
+// band of the lowest count as equal and go by rank; a conversation that is known
+// goes to the cheapest, for a tie would move it off its cache.
 //
 // Why: a computed token delays all that come after it and pushes out what
 // others need (Price > 1); where it pushes out old blocks that costs less, so
@@ -71,11 +73,9 @@ func (a PrefixAware) New(uint64) Instance { return a }
 func (a PrefixAware) Rank(d *Draw) {
 	p := d.pool
 	s := a.survey(d)
-	p.rankByCost(d, s.key, a.band(), p.ranks)
+	p.rankByCost(d, s.key, s.band, p.ranks)
 	s.report(d)
 }
-
-func (a PrefixAware) band() band { return band{seconds: a.TieSeconds, share: a.TieShare} }
 
 // survey is what the costs of one draw have in common.
 type survey struct {
@@ -85,6 +85,8 @@ type survey struct {
 	primary int     // candidate that is the key's primary
 	basis   int     // bytes that φ is taken of: max(prev, head if the key is the head's)
 	phi     float64 // φ
+	known   bool    // a candidate is known to hold more than the head
+	band    band    // costs that count as equal
 	lives   bool    // the primary may hold what no placement tells of …
 	hoped   int     // … and is believed to hold this much of it
 	reuse   float64 // HeadDiscount · arrivals/s of the head for each candidate
@@ -125,6 +127,9 @@ func (a PrefixAware) survey(d *Draw) survey {
 	}
 	a.order(d, &s)
 	best := p.charge(d, &s)
+	if s.known = max(best, int(p.held[s.primary])) > s.head; !s.known {
+		s.band = band{seconds: a.TieSeconds, share: a.TieShare}
+	}
 	if s.lives = p.livesHere(&s, best); s.lives {
 		s.hoped = int(s.phi * float64(s.basis))
 		p.high[s.primary] = p.cost(d, &s, s.primary, max(s.hoped, int(p.held[s.primary])))

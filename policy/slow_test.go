@@ -33,8 +33,9 @@ func slowRank(p *Pool, a PrefixAware, r *Request) []*load.Endpoint {
 		key, basis = r.headKey(), max(basis, head)
 	}
 	rank := slowOrder(list, key)
-	best := 0 // most that any but the primary holds
+	best, most := 0, 0 // the most that any but the primary holds, and that any does
 	for _, e := range list {
+		most = max(most, p.matchOf(e, r))
 		if rank[e] > 0 {
 			best = max(best, p.matchOf(e, r))
 		}
@@ -58,7 +59,10 @@ func slowRank(p *Pool, a PrefixAware, r *Request) []*load.Endpoint {
 		}
 		lowest = min(lowest, cost[e])
 	}
-	limit := lowest + max(a.TieSeconds, a.TieShare*lowest)
+	limit := lowest
+	if most <= head { // nobody is known to hold the conversation
+		limit += max(a.TieSeconds, a.TieShare*lowest)
+	}
 	slices.SortStableFunc(list, func(x, y *load.Endpoint) int {
 		switch inX, inY := cost[x] <= limit, cost[y] <= limit; {
 		case inX && inY:
