@@ -192,8 +192,6 @@ func TestNothingAllocatesOnceWarm(t *testing.T) {
 		{"Match any tag", func(c Chain, e int) { c.AnyTag = true; x.Match(dst, c, candidates) }},
 		{"Learn", func(c Chain, e int) { x.Learn(e, c, 100, now) }},
 		{"Age", func(c Chain, e int) { x.Age(e, now) }},
-		{"Arrive", func(c Chain, e int) { x.Arrive(c.Hashes[15], c.Tag, now) }},
-		{"Rate", func(c Chain, e int) { x.Rate(c.Hashes[15], c.Tag, now) }},
 		{"Assign", func(c Chain, e int) { x.Assign(c.Hashes[0]+uint64(i), e, now) }},
 		{"Owner", func(c Chain, e int) { x.Owner(c.Hashes[0]) }},
 		{"Place", func(c Chain, e int) { x.Place(e, Placement{Hash: uint64(i), Age: time.Second}, now) }},

@@ -19,13 +19,10 @@ type key struct {
 // slot is a block under one tag, or a conversation key.
 type slot struct {
 	hash, tag    uint64
-	next         uint32  // next in the bucket of the key, or next free slot
-	newer, older uint32  // neighbours in the bucket of the hash alone, where owners aren't
-	last         uint32  // when this block, as a head, last arrived, in milliseconds
-	gap          float32 // moving average of the gaps between arrivals, in milliseconds; 0 = none seen
-	holders      uint16  // set bits in the holder row; 0 only while free or being claimed
-	owner        bool    // as in key
-	arrived      bool    // last is set
+	next         uint32 // next in the bucket of the key, or next free slot
+	newer, older uint32 // neighbours in the bucket of the hash alone, where owners aren't
+	holders      uint16 // set bits in the holder row; 0 only while free or being claimed
+	owner        bool   // as in key
 }
 
 func (s *slot) key() key { return key{s.hash, s.tag, s.owner} }
