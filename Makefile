@@ -7,6 +7,7 @@ OUT           := build/out
 WASM          := $(OUT)/kvsteer.wasm
 GOLANGCI      := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BENCHTIME     ?= 1s
+TRACES        ?= ../shared/data/traces/mooncake
 
 export ENVOY_VERSION
 
@@ -52,7 +53,7 @@ bench-wasm: ## the benchmarks of the core in V8, under node
 	go run ./build/benchwasm -benchtime $(BENCHTIME) ./policy/prefix ./policy/table ./policy/hrw ./policy
 
 bench-routing: ## the routing tables of RATIONALE.md, by simulation
-	go run ./policy/sim/bench -out $(OUT)
+	go run ./policy/sim/bench -traces $(TRACES) -out $(OUT)/bench-routing
 
 bench-e2e: wasm ## CPU per request beside bare Envoy
 	cd e2e && go run ./bench
