@@ -92,6 +92,15 @@ func (e *Endpoint) Running() float64 {
 	return float64(e.inFlight) + e.others.InFlight + e.external.InFlight
 }
 
+// Present is what Queue and Running count, but with the statistics at their full
+// weight however old they are: for algorithms that take them as they come.
+func (e *Endpoint) Present() Share {
+	return Share{
+		Queued:   float64(e.queued) + e.others.Queued + e.foreign.Queued,
+		InFlight: float64(e.inFlight) + e.others.InFlight + e.foreign.InFlight,
+	}
+}
+
 // Ready reports whether e may be chosen: healthy, not draining, and its
 // circuit closed or due for a trial.
 func (e *Endpoint) Ready(now time.Duration) bool {

@@ -312,3 +312,19 @@ func BenchmarkNeverSeen(b *testing.B) {
 		router.Settle(&c, 16, time.Second)
 	}
 }
+
+// TestStatisticsCountInFullUntilTheyAreUnknown: an engine that runs much and has
+// nothing waiting does not look emptier than an idle one as time goes by.
+func TestStatisticsCountInFullUntilTheyAreUnknown(t *testing.T) {
+	v := &load.View{}
+	v.SetEndpoints([]load.Spec{{ID: "a", Healthy: true}})
+	e := v.Endpoints()[0]
+	v.Report(e, load.Stats{At: time.Second, Waiting: 2, Running: 30, MaxConcurrency: 64, QueuedTokens: 500})
+	for _, age := range []time.Duration{0, time.Second, 9 * time.Second} {
+		v.Tick(time.Second + age)
+		got := endpoint(e, false, time.Second+age)
+		if got.QueueSize != 2 || got.Running != 32 || got.QueuedInputTokens != 500 {
+			t.Errorf("after %v: %d in the queue, %d running, %d tokens; want 2, 32, 500", age, got.QueueSize, got.Running, got.QueuedInputTokens)
+		}
+	}
+}

@@ -144,8 +144,10 @@ func endpoint(e *load.Endpoint, stable bool, now time.Duration) stargate.Endpoin
 	if s.At == 0 || now-s.At >= known {
 		return out
 	}
+	present := e.Present()
+	out.QueuedInputTokens, out.Running = count(present.Queued), count(present.InFlight)
+	out.QueueSize = count(present.InFlight - s.Running)
 	out.RTT = float64(s.RTT) / float64(time.Millisecond)
-	out.QueueSize = count(e.Running() - s.Running)
 	out.MaxConcurrency = count(s.MaxConcurrency)
 	out.QueueTimes = s.QueueTimes
 	out.KVCapacity, out.KVUsed, out.KVFree = count(s.KVCapacity), count(s.KVUsed), count(s.KVFree)
