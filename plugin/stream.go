@@ -45,6 +45,7 @@ type stream struct {
 	algorithm string // that chose, "" for the pool's own
 	unseen    bool   // it was made by the headers alone
 	steered   bool   // the destination header is ours
+	whole     bool   // the choice was made for the whole prompt, in this callback
 	streamed  bool   // the answer comes in events, as far as the body has told
 	stored    bool   // an API whose answers the engine keeps, and the id is not learnt yet
 	flight    load.Flight
@@ -309,7 +310,7 @@ func (s *stream) send(d policy.Decision, r *policy.Request, how counter) {
 	s.unseen = how == decidedHeader
 	m.add(promptBytes, r.Length)
 	m.add(matchedBytes, d.Match)
-	s.phase, s.choice = sent, d
+	s.phase, s.choice, s.whole = sent, d, how == decidedWhole
 	s.streamed = s.reader != nil && s.reader.Stream()
 	if s.steered = s.filter.config.steers(r); s.steered {
 		m.add(steers, 1)
@@ -347,12 +348,18 @@ func (s *stream) learn() {
 		s.filter.metrics.noPrompt(s.reader.Reason())
 	}
 	s.closeReader()
+	s.whole = false
 }
 
 // hold learns that e holds the prompt, and tells the other VMs what is news of
 // it.
 func (s *stream) hold(e *load.Endpoint, r *policy.Request) {
-	s.holder, s.before = e, s.pool.Known(e, r)
+	s.holder = e
+	if s.whole && e == s.choice.First() {
+		s.before = r.KnownOf(&s.choice) // nothing has been learnt since the choice
+	} else {
+		s.before = s.pool.Known(e, r)
+	}
 	s.filter.metrics.add(learned, 1)
 	s.filter.exchange.learned(s.pool, e, r, s.before)
 	s.pool.Learn(e, r, 0)

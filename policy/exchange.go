@@ -21,8 +21,16 @@ func (p *Pool) Known(e *load.Endpoint, r *Request) int {
 		return 0
 	}
 	p.matchOf(e, r)
-	bytes := p.match[e.Index]
-	return sort.Search(len(r.Ends), func(i int) bool { return r.Ends[i] > bytes })
+	return r.blocks(int(p.match[e.Index]))
+}
+
+// KnownOf is Known for the first endpoint of a decision that was made for the
+// same prompt, without another walk over its blocks.
+func (r *Request) KnownOf(d *Decision) int { return r.blocks(d.Match - r.TagBytes) }
+
+// blocks is how many leading blocks end within so many bytes.
+func (r *Request) blocks(bytes int) int {
+	return sort.Search(len(r.Ends), func(i int) bool { return int(r.Ends[i]) > bytes })
 }
 
 // Since is how long ago e's placement of r's block at this index was touched;
