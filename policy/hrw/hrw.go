@@ -4,7 +4,6 @@ package hrw
 
 import (
 	"math"
-	"math/bits"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -34,31 +33,12 @@ func Score(key uint64, n Node) float64 {
 //
 // Cost: one mix per node. While all weights are equal the mixes decide and no
 // logarithm is taken; otherwise about one for each time the lead changes.
-func First(key uint64, nodes []Node) int { return FirstOf(key, nodes, nil) }
-
-// FirstOf is [First] among the nodes whose bit is set in candidates (bit i%64
-// of word i/64); nil stands for all nodes.
-func FirstOf(key uint64, nodes []Node, candidates []uint64) int {
+func First(key uint64, nodes []Node) int {
 	best := leader{index: -1, weight: math.NaN()} // NaN equals no node's weight
-	if candidates == nil {
-		for i := range nodes {
-			m := mix(key, nodes[i].Seed)
-			if !best.loses(m, nodes[i].Weight) {
-				best.challenge(i, m, nodes[i].Weight)
-			}
-		}
-		return best.index
-	}
-	for w, word := range candidates {
-		for ; word != 0; word &= word - 1 {
-			i := w<<6 + bits.TrailingZeros64(word)
-			if i >= len(nodes) {
-				return best.index
-			}
-			m := mix(key, nodes[i].Seed)
-			if !best.loses(m, nodes[i].Weight) {
-				best.challenge(i, m, nodes[i].Weight)
-			}
+	for i := range nodes {
+		m := mix(key, nodes[i].Seed)
+		if !best.loses(m, nodes[i].Weight) {
+			best.challenge(i, m, nodes[i].Weight)
 		}
 	}
 	return best.index

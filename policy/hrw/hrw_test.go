@@ -38,7 +38,7 @@ func keys(n int, f func(key uint64)) {
 }
 
 // slowRank is the reference: all scores, sorted.
-func slowRank(key uint64, nodes []Node, candidates []uint64) []int32 {
+func slowRank(key uint64, nodes []Node) []int32 {
 	type entry struct {
 		index int32
 		score float64
@@ -46,7 +46,7 @@ func slowRank(key uint64, nodes []Node, candidates []uint64) []int32 {
 	}
 	var all []entry
 	for i, n := range nodes {
-		if n.Weight > 0 && (candidates == nil || candidates[i/64]>>(i%64)&1 == 1) {
+		if n.Weight > 0 {
 			all = append(all, entry{int32(i), Score(key, n), mix(key, n.Seed)})
 		}
 	}
@@ -70,7 +70,7 @@ func TestFirstAndRankAgreeWithSortedScores(t *testing.T) {
 	for _, f := range fleets {
 		t.Run(f.name, func(t *testing.T) {
 			keys(500, func(key uint64) {
-				want := slowRank(key, f.nodes, nil)
+				want := slowRank(key, f.nodes)
 				if got := First(key, f.nodes); got != int(want[0]) {
 					t.Fatalf("First(%#x) = %d, want %d", key, got, want[0])
 				}
@@ -85,50 +85,37 @@ func TestFirstAndRankAgreeWithSortedScores(t *testing.T) {
 	}
 }
 
-func TestOnlyCandidatesAreNamed(t *testing.T) {
-	random := rand.New(rand.NewPCG(5, 6))
-	for _, f := range fleets {
-		t.Run(f.name, func(t *testing.T) {
-			keys(300, func(key uint64) {
-				candidates := []uint64{random.Uint64() & random.Uint64(), random.Uint64()}
-				want := slowRank(key, f.nodes, candidates)
-				first := -1
-				if len(want) > 0 {
-					first = int(want[0])
-				}
-				if got := FirstOf(key, f.nodes, candidates); got != first {
-					t.Fatalf("FirstOf(%#x, %x) = %d, want %d", key, candidates, got, first)
-				}
-				if got := RankOf([]int32{}, key, f.nodes, candidates, 1000); !slices.Equal(got, want) {
-					t.Fatalf("RankOf(%#x, %x) = %v, want %v", key, candidates, got, want)
-				}
-			})
+func TestNobodyToName(t *testing.T) {
+	tests := []struct {
+		name  string
+		nodes []Node
+	}{
+		{"no nodes", nil},
+		{"no weight above 0", fleet(70, 0, -1)},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got := First(1, test.nodes); got != -1 {
+				t.Errorf("First = %d, want -1", got)
+			}
+			if got := Rank(nil, 1, test.nodes, 3); len(got) != 0 {
+				t.Errorf("Rank = %v, want none", got)
+			}
 		})
 	}
 }
 
-func TestNobodyToName(t *testing.T) {
-	tests := []struct {
-		name       string
-		nodes      []Node
-		candidates []uint64
-	}{
-		{"no nodes", nil, nil},
-		{"no weight above 0", fleet(70, 0, -1), nil},
-		{"no candidates", fleet(70, 1), []uint64{0, 0}},
-		{"empty set of candidates", fleet(70, 1), []uint64{}},
-		{"candidates beyond the nodes", fleet(3, 1), []uint64{1 << 3, 1}},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			if got := FirstOf(1, test.nodes, test.candidates); got != -1 {
-				t.Errorf("FirstOf = %d, want -1", got)
-			}
-			if got := RankOf(nil, 1, test.nodes, test.candidates, 3); len(got) != 0 {
-				t.Errorf("RankOf = %v, want none", got)
-			}
-		})
-	}
+func TestNodesWithoutWeightAreNeverNamed(t *testing.T) {
+	nodes := fleet(100, 0, 1, -1, 2)
+	keys(300, func(key uint64) {
+		want := slowRank(key, nodes)
+		if got := First(key, nodes); got != int(want[0]) {
+			t.Fatalf("First(%#x) = %d, want %d", key, got, want[0])
+		}
+		if got := Rank(nil, key, nodes, len(nodes)); !slices.Equal(got, want) {
+			t.Fatalf("Rank(%#x) = %v, want %v", key, got, want)
+		}
+	})
 }
 
 func TestOrderOfNodesDoesNotMatter(t *testing.T) {

@@ -2,8 +2,6 @@
 
 package hrw
 
-import "math/bits"
-
 // rankWindow is how many ranks one pass over the nodes finds: the places of a
 // pass live on the stack (24 bytes each). Retry lists have 3 entries.
 const rankWindow = 32
@@ -15,16 +13,10 @@ const rankWindow = 32
 // Cost: one mix per node for every 32 ranks, and about k·(1 + ln(n/k))
 // logarithms for n nodes.
 func Rank(dst []int32, key uint64, nodes []Node, k int) []int32 {
-	return RankOf(dst, key, nodes, nil, k)
-}
-
-// RankOf is [Rank] among the nodes whose bit is set in candidates; nil stands
-// for all nodes.
-func RankOf(dst []int32, key uint64, nodes []Node, candidates []uint64, k int) []int32 {
 	var w window
 	for k > 0 {
 		w.start(min(k, rankWindow))
-		w.pass(key, nodes, candidates)
+		w.pass(key, nodes)
 		for i := range w.n {
 			dst = append(dst, w.places[i].index)
 		}
@@ -70,24 +62,10 @@ func (w *window) start(size int) {
 	w.n, w.size, w.reach = 0, size, 0
 }
 
-func (w *window) pass(key uint64, nodes []Node, candidates []uint64) {
-	if candidates == nil {
-		for i := range nodes {
-			if m := mix(key, nodes[i].Seed); !hopeless(m, nodes[i].Weight, w.reach) {
-				w.meet(i, m, nodes[i].Weight)
-			}
-		}
-		return
-	}
-	for word, set := range candidates {
-		for ; set != 0; set &= set - 1 {
-			i := word<<6 + bits.TrailingZeros64(set)
-			if i >= len(nodes) {
-				return
-			}
-			if m := mix(key, nodes[i].Seed); !hopeless(m, nodes[i].Weight, w.reach) {
-				w.meet(i, m, nodes[i].Weight)
-			}
+func (w *window) pass(key uint64, nodes []Node) {
+	for i := range nodes {
+		if m := mix(key, nodes[i].Seed); !hopeless(m, nodes[i].Weight, w.reach) {
+			w.meet(i, m, nodes[i].Weight)
 		}
 	}
 }
