@@ -37,6 +37,12 @@ type Stats struct {
 	QueueTimes     []QueueTime   // by ascending priority; empty = not published
 }
 
+// Known reports whether s says anything at this moment: the engine has spoken,
+// and not longer ago than its words have weight.
+func (s *Stats) Known(now time.Duration) bool {
+	return s.At > 0 && now-s.At < unknownAfter
+}
+
 // QueueTime is a published estimate of the wait in the queue for requests of
 // at least this priority (lower is more urgent).
 type QueueTime struct {
@@ -194,7 +200,7 @@ const (
 // derive takes what the statistics show, and failures, at their weight at this moment.
 func (e *Endpoint) derive(now time.Duration) {
 	weight := 0.0
-	if e.Stats.At > 0 {
+	if e.Stats.Known(now) {
 		weight = fade(now - e.Stats.At)
 	}
 	e.external = Share{Queued: e.foreign.Queued * weight, InFlight: e.foreign.InFlight * weight}
@@ -206,11 +212,7 @@ func (e *Endpoint) derive(now time.Duration) {
 	e.publish()
 }
 
-// fade is the weight of statistics of this age: 2^(−age/half-life), 0 when they
-// are unknown.
+// fade is the weight of known statistics of this age: 2^(−age/half-life).
 func fade(age time.Duration) float64 {
-	if age >= unknownAfter {
-		return 0
-	}
 	return math.Exp2(-max(age, 0).Seconds() / halfLife.Seconds())
 }

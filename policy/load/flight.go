@@ -107,9 +107,6 @@ func (f *Flight) End() {
 // Endpoint is the endpoint that f is sent to, nil if none.
 func (f *Flight) Endpoint() *Endpoint { return f.endpoint }
 
-// Started is when f was sent to its endpoint.
-func (f *Flight) Started() time.Duration { return f.started }
-
 // Queued is the prompt tokens that f still has in its endpoint's queue.
 func (f *Flight) Queued() int64 { return f.tokens }
 

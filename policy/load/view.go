@@ -140,13 +140,10 @@ func (v *View) Age(now time.Duration) time.Duration {
 	return age
 }
 
-// MeanUncached is the moving average of the uncached prompt tokens of our picks.
-func (v *View) MeanUncached() float64 { return v.meanUncached }
-
 // Tick takes the tokens of flights whose prefill has ended by estimate off
-// their endpoints, derives every sum anew from the live flights, and fades what
-// is external by its age, and remembers the sums for statistics of this moment
-// that are yet to come. Between two ticks picks read these numbers as they are.
+// their endpoints, derives every sum anew from the live flights, fades what is
+// external by its age, and remembers the sums for statistics of this moment that
+// are yet to come. Between two ticks picks read these numbers as they are.
 // Cost: O(endpoints + flights); call it from the tick.
 func (v *View) Tick(now time.Duration) {
 	for _, e := range v.endpoints {

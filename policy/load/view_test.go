@@ -144,3 +144,21 @@ func TestQuoteIsWhatTheEndpointSays(t *testing.T) {
 		check(step.name)
 	}
 }
+
+func TestStatsAreKnownForTenSeconds(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		at, now time.Duration
+		want    bool
+	}{
+		{"never reported", 0, time.Second, false},
+		{"at once", time.Second, time.Second, true},
+		{"just before", time.Second, 11*time.Second - 1, true},
+		{"too old", time.Second, 11 * time.Second, false},
+	} {
+		s := Stats{At: c.at}
+		if got := s.Known(c.now); got != c.want {
+			t.Errorf("%s: Known(%v) of a report at %v = %t", c.name, c.now, c.at, got)
+		}
+	}
+}

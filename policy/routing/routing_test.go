@@ -234,7 +234,7 @@ func TestAdmissionServesEveryAlgorithm(t *testing.T) {
 
 func TestOldStatisticsAreUnknown(t *testing.T) {
 	e := testPool(t, 3).View().Endpoints()[2]
-	fresh, old := endpoint(e, false, 2*time.Second), endpoint(e, false, time.Second+known)
+	fresh, old := endpoint(e, false, 2*time.Second), endpoint(e, false, 11*time.Second)
 	if fresh.MaxConcurrency != 64 || fresh.KVFree != 200 || fresh.RTT != 1 {
 		t.Errorf("fresh: %+v", fresh)
 	}

@@ -14,10 +14,6 @@ import (
 	"github.com/kvsteer/kvsteer/policy/stargate"
 )
 
-// known is how old an engine's statistics may be. It is the age at which
-// package load takes them for unknown.
-const known = 10 * time.Second
-
 // Runner lets pools pick with any definition. It holds the scratch of one pick
 // at a time and the rings of a VM.
 type Runner struct {
@@ -141,7 +137,7 @@ func endpoint(e *load.Endpoint, stable bool, now time.Duration) stargate.Endpoin
 	}
 	out.QueueSize = out.Running
 	s := &e.Stats
-	if s.At == 0 || now-s.At >= known {
+	if !s.Known(now) {
 		return out
 	}
 	present := e.Present()
