@@ -52,6 +52,7 @@ type Engine struct {
 	fault    Fault
 	cleared  chan struct{} // closed when the fault ends
 	received []Received
+	script   Script
 }
 
 // Stats are an engine's sums since it started or restarted, and its state.

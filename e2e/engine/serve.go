@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -101,6 +102,7 @@ func (e *Engine) handler() http.Handler {
 
 func (e *Engine) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("x-engine", e.Name())
+	maps.Copy(w.Header(), e.scripted().Header)
 	if r.Header.Get("Upgrade") != "" {
 		e.keep(r, nil)
 		echo(w, r)

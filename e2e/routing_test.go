@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/kvsteer/kvsteer/e2e/engine"
+	"github.com/kvsteer/kvsteer/e2e/envoy"
+)
+
+// everyAlgorithm is a routing section that lets requests ask for all.
+const everyAlgorithm = `{"request_algorithms": {"power-of-n": "power-of-n", "wait-and-widen": "wait-and-widen",
+	"round-robin": "round-robin", "random": "random", "pulsar": "pulsar", "pulsar-wait-and-widen": "pulsar-wait-and-widen",
+	"topology": "topology", "least-load": "least-load"}}`
+
+// A site is an Envoy with a routing section in front of six engines, sorted by
+// address, the n-th of which has a prefill rate of n thousand tokens/s.
+type site struct {
+	*env
+	extension string // the file that Envoy reads the filter's configuration from
+	section   string
+}
+
+// startSite brings it up with one worker.
+func startSite(t *testing.T, section string) *site {
+	t.Helper()
+	if os.Getenv("KVSTEER_SKIP_ENVOY") == "1" {
+		t.Skip("KVSTEER_SKIP_ENVOY=1")
+	}
+	root, err := envoy.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := envoy.Find(t.Context(), filepath.Join(root, "build/out"), os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{env: &env{t: t, client: &http.Client{}}, extension: filepath.Join(t.TempDir(), "kvsteer.yaml"), section: section}
+	for range 6 {
+		one, err := engine.Start(engine.Config{PrefillRate: 1e9, DecodeRate: 1e9, DefaultTokens: 4, Keep: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(one.Close)
+		s.engines = append(s.engines, one)
+	}
+	slices.SortFunc(s.engines, func(a, b *engine.Engine) int { return strings.Compare(a.Address(), b.Address()) })
+	s.idle()
+	config := s.split(root)
+	if s.envoy, err = envoy.Start(t.Context(), binary, config, envoy.Options{Workers: 1}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.client.CloseIdleConnections()
+		if t.Failed() {
+			t.Logf("Envoy's log:\n%s", s.envoy.Log())
+		}
+		s.envoy.Stop()
+	})
+	return s
+}
+
+// split takes the filter's configuration out of the published one, into a file
+// of its own, so that it can be changed while Envoy runs, and returns the rest.
+func (s *site) split(root string) string {
+	s.t.Helper()
+	var four []string
+	for _, one := range s.engines[:4] {
+		four = append(four, one.Address())
+	}
+	text, err := envoy.Published(root, four)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	last := lineWith(text, "port_value: "+port(four[3])+"}")
+	more := strings.ReplaceAll(last, port(four[3]), port(s.engines[4].Address())) + "\n" +
+		strings.ReplaceAll(last, port(four[3]), port(s.engines[5].Address()))
+	text = strings.Replace(text, last, last+"\n"+more, 1)
+
+	var doc map[string]any
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+		s.t.Fatal(err)
+	}
+	filter := follow(doc, "static_resources", "listeners", 0, "filter_chains", 0, "filters", 0, "typed_config", "http_filters", 0).(map[string]any)
+	follow(filter, "typed_config", "config", "configuration").(map[string]any)["value"] = "SETTINGS"
+	out, err := yaml.Marshal(map[string]any{"resources": []any{map[string]any{
+		"@type": "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig", "name": "kvsteer", "typed_config": filter["typed_config"],
+	}}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(s.extension+".template", out, 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	s.configure(s.section)
+	delete(filter, "typed_config")
+	filter["name"] = "kvsteer"
+	filter["config_discovery"] = map[string]any{
+		"config_source": map[string]any{
+			"path_config_source":   map[string]any{"path": s.extension},
+			"resource_api_version": "V3",
+		},
+		"type_urls": []any{"type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm"},
+	}
+	doc["node"] = map[string]any{"id": "e2e", "cluster": "e2e"}
+	if out, err = yaml.Marshal(doc); err != nil {
+		s.t.Fatal(err)
+	}
+	return string(out)
+}
+
+// configure puts a routing section in force, as a control plane would.
+func (s *site) configure(section string) {
+	s.t.Helper()
+	var endpoints []string
+	for i, one := range s.engines {
+		endpoints = append(endpoints, fmt.Sprintf(`{"address": %q, "prefill_tokens_per_second": %d}`, one.Address(), 1000*(i+1)))
+	}
+	settings := fmt.Sprintf(`{"decision_header": true, "pools": [{"cluster": "engines", "endpoints": [%s]}],
+		"collector": {"period_milliseconds": 200, "idle_period_milliseconds": 200,
+			"metrics": {"names": [{"field": "max_running", "name": "test_slots"}]}},
+		"routing": %s}`, strings.Join(endpoints, ", "), section)
+	template, err := os.ReadFile(s.extension + ".template")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	text := strings.Replace(string(template), "SETTINGS", "'"+strings.Join(strings.Fields(settings), " ")+"'", 1)
+	if err := os.WriteFile(s.extension+".new", []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.Rename(s.extension+".new", s.extension); err != nil { // Envoy watches for it
+		s.t.Fatal(err)
+	}
+}
+
+func port(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
+
+func lineWith(text, part string) string {
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, part) {
+			return strings.TrimSuffix(line, "\n")
+		}
+	}
+	return ""
+}
+
+func follow(v any, path ...any) any {
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			v = v.(map[string]any)[step]
+		case int:
+			v = v.([]any)[step]
+		}
+	}
+	return v
+}
+
+// show is what an engine's metrics page says.
+type show struct {
+	waiting, running, slots int
+	kvUse                   float64
+}
+
+// script makes the n-th engine (from 1) show this of itself.
+func (s *site) script(n int, w show) {
+	s.engines[n-1].SetScript(engine.Script{Metrics: fmt.Sprintf("vllm:num_requests_waiting %d\nvllm:num_requests_running %d\n"+
+		"test_slots %d\nvllm:kv_cache_usage_perc %g\nvllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"625\"} 1\n",
+		w.waiting, w.running, w.slots, w.kvUse)})
+}
+
+// fill makes all engines show that they are full, and waits until that is known:
+// longer than a scrape takes, for what the one before showed may still come.
+func (s *site) fill() {
+	s.t.Helper()
+	for n := range s.engines {
+		s.script(n+1, show{running: 2, slots: 2})
+	}
+	row := 0
+	s.await("all engines are known to be full", func() bool {
+		row++
+		if s.ask("wait-and-widen").status != http.StatusServiceUnavailable {
+			row = 0
+		}
+		return row == 50
+	})
+	s.received()
+}
+
+// idle makes all engines show that nothing goes on.
+func (s *site) idle() {
+	for n := range s.engines {
+		s.script(n+1, show{})
+	}
+}
+
+// ask sends a short chat with an expression and further headers, and returns the
+// answer.
+func (s *site) ask(expression string, headers ...string) *answer {
+	s.t.Helper()
+	return s.send(s.asking(expression, headers...))
+}
+
+func (s *site) asking(expression string, headers ...string) *http.Request {
+	s.t.Helper()
+	req := s.request(http.MethodPost, chatPath, strings.NewReader(newTalk(1).body(s.t)))
+	if expression != "" {
+		req.Header.Set("x-routing-method", expression)
+	}
+	req.Header.Set("x-model", "sim")
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	return req
+}
+
+// to is where a request with this expression goes: the number of the engine, 0
+// if none answers.
+func (s *site) to(expression string, headers ...string) int {
+	s.t.Helper()
+	a := s.ask(expression, headers...)
+	if a.status == http.StatusOK && a.engine != a.decision.endpoint {
+		s.t.Errorf("%s: %s answered, the decision was %+v", expression, a.engine, a.decision)
+	}
+	return 1 + slices.IndexFunc(s.engines, func(e *engine.Engine) bool { return e.Address() == a.engine })
+}
+
+// goesTo polls until request after request goes to the n-th engine: that takes
+// as long as the next scrape.
+func (s *site) goesTo(n int, expression string, headers ...string) {
+	s.t.Helper()
+	row, last := 0, 0
+	defer func() {
+		if s.t.Failed() {
+			s.t.Logf("%s went to engine %d last", expression, last)
+		}
+	}()
+	s.await(fmt.Sprintf("%s goes to engine %d", expression, n), func() bool {
+		last = s.to(expression, headers...)
+		row++
+		if last != n {
+			row = 0
+		}
+		return row == 12
+	})
+}
+
+func TestAlgorithmsRouteByTheirRules(t *testing.T) {
+	whole := startSite(t, everyAlgorithm)
+	in := func(name string, f func(t *testing.T, s *site)) {
+		t.Run(name, func(t *testing.T) {
+			s := *whole
+			s.env = whole.in(t)
+			s.idle()
+			f(t, &s)
+		})
+	}
+	in("round-robin", func(t *testing.T, s *site) {
+		for i := range 13 {
+			if got := s.to("Round_Robin"); got != i%6+1 {
+				t.Errorf("request %d goes to engine %d, want %d", i, got, i%6+1)
+			}
+		}
+		if got := s.to("round-robin", "x-routing-key", "tenant"); got != 1 {
+			t.Errorf("another scope begins with engine %d", got)
+		}
+	})
+	in("random", func(t *testing.T, s *site) {
+		seen := map[int]int{}
+		for range 120 {
+			seen[s.to("random")]++
+		}
+		if len(seen) != 6 {
+			t.Errorf("120 requests by engine: %v", seen)
+		}
+	})
+	in("power-of-n", powerOfN)
+	in("wait-and-widen", waitAndWiden)
+	in("pulsar", pulsar)
+	in("pulsar-wait-and-widen", func(t *testing.T, s *site) {
+		home := s.to("pulsar", "x-cache-affinity-key", "k")
+		s.script(home, show{running: 50, slots: 1})
+		s.goesTo(home, "pulsar-wait-and-widen", "x-cache-affinity-key", "k") // without a limit: even if it is full
+	})
+	in("prefix-aware, topology", func(t *testing.T, s *site) {
+		for _, method := range []string{"prefix-aware", "topology"} {
+			first := s.to(method)
+			for range 4 {
+				if got := s.to(method); got != first {
+					t.Errorf("%s: one conversation goes to engines %d and %d", method, first, got)
+				}
+			}
+		}
+	})
+	in("least-load", func(t *testing.T, s *site) {
+		for n := 1; n <= 6; n++ {
+			if n != 2 {
+				s.script(n, show{waiting: 20, running: 20})
+			}
+		}
+		s.goesTo(2, "least-load")
+	})
+}
+
+// powerOfN compares all six by one statistic after the other.
+func powerOfN(t *testing.T, s *site) {
+	const all = "power-of-n;sample_count=6;comparator="
+	if got := s.to(all+"input-work-seconds", "x-input-tokens", "100000"); got != 6 {
+		t.Errorf("by work the fastest wins: engine %d, want 6", got)
+	}
+	for n := 1; n <= 6; n++ {
+		s.script(n, show{waiting: (n + 2) % 6, running: 10 * ((n + 4) % 6), slots: 100})
+	}
+	s.goesTo(4, all+"num-requests-queued") // (4+2)%6 = 0
+	s.goesTo(2, all+"utilization")         // (2+4)%6 = 0
+	for _, e := range []string{"power-of-two;sample_count=1", "powerOf2"} {
+		if s.to(e) == 0 {
+			t.Errorf("%s goes nowhere", e)
+		}
+	}
+}
+
+// waitAndWiden: 60,000 tokens take 60, 30, 20, 15, 12 and 10 s, so only the
+// fastest is open at once.
+func waitAndWiden(t *testing.T, s *site) {
+	s.goesTo(6, "wait-and-widen", "x-input-tokens", "60000")
+	s.script(6, show{running: 3, slots: 3})
+	s.await("a full engine gives 503", func() bool { return s.ask("wait-and-widen", "x-input-tokens", "60000").status == 503 })
+	s.goesTo(6, "wait-and-widen;max_queued=1", "x-input-tokens", "60000")
+
+	// The next bucket is 2 s behind and costs a quarter of that.
+	before := time.Now()
+	if got := s.to("wait-and-widen", "x-input-tokens", "60000", "x-max-wait-ms", "5000"); got != 5 {
+		t.Errorf("the next bucket is engine %d, want 5", got)
+	}
+	if waited := time.Since(before); waited < 450*time.Millisecond || waited > 3*time.Second {
+		t.Errorf("the next bucket opened after %v, want 0.5 s", waited)
+	}
+}
+
+// pulsar: keys keep their engines; faster ones have more of them; one whose
+// cache is full is passed over where the request says so.
+func pulsar(t *testing.T, s *site) {
+	count := map[int]int{}
+	for i := range 240 {
+		count[s.to("pulsar", "x-cache-affinity-key", fmt.Sprint("key", i))]++
+	}
+	if count[6]+count[5]+count[4] < 2*(count[1]+count[2]+count[3])-30 {
+		t.Errorf("240 keys by engine, of rates 1 to 6: %v", count)
+	}
+	home := s.to("pulsar", "x-cache-affinity-key", "k", "x-input-tokens", "5000")
+	moved := false
+	for i := range 20 {
+		moved = moved || s.to(fmt.Sprintf("pulsar;seed=s%d", i), "x-cache-affinity-key", "k") != home
+	}
+	if !moved {
+		t.Error("twenty seeds give one engine")
+	}
+	s.script(home, show{kvUse: 0.6}) // 4,000 of 10,000 tokens are free
+	s.goesTo(home, "pulsar", "x-cache-affinity-key", "k", "x-input-tokens", "5000")
+	s.await("a full cache is passed over", func() bool {
+		return s.to("pulsar;consider_kv_free_tokens=true", "x-cache-affinity-key", "k", "x-input-tokens", "5000") != home
+	})
+	s.goesTo(home, "pulsar;consider_kv_free_tokens=true", "x-cache-affinity-key", "k", "x-input-tokens", "3000")
+}
+
+// What is refused is refused before any engine hears of it.
+func TestRefusedExpressions(t *testing.T) {
+	s := startSite(t, everyAlgorithm)
+	for _, c := range []struct{ expression, code, body string }{
+		{"sticky", "unknown_method", `{"error":"unknown routing method sticky","code":"unknown_method"}`},
+		{"pulsar;n=2", "unsupported_parameter", `{"error":"pulsar does not take parameter n","code":"unsupported_parameter","parameter":"n"}`},
+		{"power-of-n;n=1;n=1", "malformed_expression", `{"error":"parameter n appears twice","code":"malformed_expression","reason":"duplicate_key","parameter":"n"}`},
+		{"wait-and-widen;cache_affinity_virtual_nodes=999999999999999", "invalid_value",
+			`{"error":"cache_affinity_virtual_nodes must be 1 to 1024","code":"invalid_value","reason":"out_of_range","parameter":"cache_affinity_virtual_nodes"}`},
+	} {
+		a := s.ask(c.expression)
+		if a.status != 400 || a.header.Get("x-routing-error") != c.code || string(a.body) != c.body || a.header.Get("content-type") != "application/json" {
+			t.Errorf("%s: %d %v %s\nwant 400 %s %s", c.expression, a.status, a.header, a.body, c.code, c.body)
+		}
+	}
+	req := s.asking("random")
+	req.Header.Add("x-routing-method", "random")
+	if a := s.send(req); a.status != 400 || !strings.Contains(string(a.body), "multiple_lines") {
+		t.Errorf("two lines: %d %s", a.status, a.body)
+	}
+	req = s.asking("random", "x-priority", "-1")
+	if a := s.send(req); a.status != 400 || a.header.Get("x-routing-error") != "invalid_header" {
+		t.Errorf("x-priority -1: %d %s", a.status, a.body)
+	}
+	if all := s.received(); len(all) != 0 {
+		t.Errorf("the engines got %d requests", len(all))
+	}
+	s.awaitStat("kvsteer_routing_expression_rejections_total.method.pulsar.code.unsupported_parameter", 1)
+}
+
+func TestRoutingHeadersStayInside(t *testing.T) {
+	s := startSite(t, everyAlgorithm)
+	for _, one := range s.engines {
+		one.SetScript(engine.Script{Header: http.Header{"X-Routing-Error": {"forged"}, "X-Other": {"kept"}}})
+	}
+	get := s.request(http.MethodGet, "/v1/models", nil)
+	for name, req := range map[string]*http.Request{"asked": s.asking("random", "x-routing-error", "forged"), "not asked": s.asking(""), "GET": get} {
+		a := s.send(req)
+		if a.header.Get("x-routing-error") != "" || a.header.Get("x-other") != "kept" {
+			t.Errorf("%s: the client gets %v", name, a.header)
+		}
+		got := s.only()
+		for _, h := range []string{"x-routing-method", "x-routing-error", "x-gateway-destination-endpoint"} {
+			if v := got.Header.Get(h); v != "" {
+				t.Errorf("%s: the engine gets %s: %s", name, h, v)
+			}
+		}
+		if name != "GET" && got.Header.Get("x-model") != "sim" {
+			t.Errorf("%s: the engine gets %v", name, got.Header)
+		}
+	}
+}
+
+// Two gateways that have the expression before and after a change take turns.
+func TestAlternatingExpressionsDontRebuild(t *testing.T) {
+	s := startSite(t, everyAlgorithm)
+	for range 30 {
+		s.ask("pulsar;seed=old")
+		s.ask(`pulsar; seed="new"`)
+	}
+	s.awaitStat("kvsteer_routing_definition_cache_total.method.pulsar.result.hit", 58)
+	if got := s.stat("kvsteer_routing_definition_cache_total.method.pulsar.result.miss"); got != 2 {
+		t.Errorf("%d definitions were built, want 2", got)
+	}
+}
+
+// While requests wait another configuration comes: they keep the definition
+// they have, and all of their bytes.
+func TestConfigurationChangesWhileRequestsWait(t *testing.T) {
+	const limited = `{"request_algorithms": {"wait-and-widen": {"algorithm": "wait-and-widen", "max_queued": %d}, "random": "random"}}`
+	s := startSite(t, fmt.Sprintf(limited, 0))
+	s.fill()
+
+	const waiting = 5
+	body := newTalk(1).body(t)
+	answers := make(chan *answer, waiting)
+	for i := range waiting {
+		req := s.asking("wait-and-widen", "x-max-wait-ms", "60000", "x-test", fmt.Sprint(i))
+		go func() { answers <- s.send(req) }()
+	}
+	s.await("the requests are held", func() bool {
+		return s.stat("kvsteer_routing_wait_retries_total") > 10*waiting
+	})
+	loads := s.stat("kvsteer_routing_config_loads_total.result.accepted")
+	s.configure(fmt.Sprintf(limited, 5))
+	s.await("the configuration is in force", func() bool {
+		return s.stat("kvsteer_routing_config_loads_total.result.accepted") > loads && s.ask("wait-and-widen").status == 200
+	})
+	s.received()
+	retries := s.stat("kvsteer_routing_wait_retries_total")
+	s.await("the held ones go on being tried", func() bool { return s.stat("kvsteer_routing_wait_retries_total") > retries+10*waiting })
+	if n := len(answers); n != 0 {
+		t.Errorf("%d held requests went by the other configuration", n)
+	}
+	s.script(3, show{running: 1, slots: 2})
+	for range waiting {
+		select {
+		case a := <-answers:
+			if a.status != 200 || a.engine != s.engines[2].Address() {
+				t.Errorf("status %d from %s, want 200 from engine 3", a.status, a.engine)
+			}
+		case <-time.After(patience):
+			t.Fatal("a held request is not let go")
+		}
+	}
+	for _, got := range s.received() {
+		s.checkBody(got.Body, []byte(body))
+	}
+}
+
+// A request is held whatever of its body has come, and whatever comes then.
+func TestHeldBodiesArriveWhole(t *testing.T) {
+	s := startSite(t, everyAlgorithm)
+	long := newTalk(2)
+	long.Messages[1].Content = prose(2, 400_000)
+	for name, c := range map[string]struct{ text, method string }{
+		"short": {newTalk(3).body(t), "POST"}, "long": {long.body(t), "POST"}, "no body": {"", "GET"},
+	} {
+		s.fill()
+		conn := s.dial()
+		half := len(c.text) / 2
+		fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: gateway\r\nx-model: sim\r\nx-routing-method: wait-and-widen\r\nx-max-wait-ms: 60000\r\n"+
+			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", c.method, chatPath, len(c.text), c.text[:half])
+		retries, started := s.stat("kvsteer_routing_wait_retries_total"), s.stat("kvsteer_flights_started")
+		s.await(name+" is held", func() bool { return s.stat("kvsteer_routing_wait_retries_total") > retries+10 })
+		fmt.Fprint(conn, c.text[half:len(c.text)-half/2])
+		s.script(6, show{running: 1, slots: 2}) // the fastest, whose bucket is open at once
+		s.await(name+" goes on", func() bool { return s.stat("kvsteer_flights_started") == started+1 })
+		fmt.Fprint(conn, c.text[len(c.text)-half/2:])
+		a := s.readFrom(conn, &http.Request{Method: c.method})
+		if c.method == "POST" && a.status != 200 {
+			t.Errorf("%s: status %d", name, a.status)
+		}
+		found := false
+		for _, got := range s.received() {
+			found = found || string(got.Body) == c.text && got.Method == c.method
+		}
+		if !found {
+			t.Errorf("%s: no engine got what was sent", name)
+		}
+	}
+}
