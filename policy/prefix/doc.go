@@ -16,9 +16,11 @@
 //
 // # Terms
 //
-// DESIGN.md §2 has them: prompt, canonical stream, block, tag, conversation key. Here also: a field
-// is a value that is hashed as one, whatever is in it; a chain is a run of blocks that begins with a
-// seed.
+// The prompt is what an engine's chat template turns into tokens; the canonical stream is its bytes in
+// the form below; a block is a piece of the stream between two boundaries, and its hash covers all
+// before it too; the tag is what else the cache depends on; the conversation key is the hash at the
+// end of the first user message. A field is a value that is hashed as one, whatever is in it; a chain
+// is a run of blocks that begins with a seed.
 //
 // # Canonical stream, version 1
 //

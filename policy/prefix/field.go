@@ -11,13 +11,13 @@ const (
 	leafArray
 )
 
-// side hashes a JSON value that is one field, whatever white space and escapes it is written with.
+// field hashes a JSON value that is one field, whatever white space and escapes it is written with.
 //
 // Its hash is the sum of the hashes of its leaves, each of which knows the path from the field down
 // to it: keys, and indexes of elements. A sum does not depend on the order of keys and needs no
 // memory but the paths of the open containers. Where the order of keys counts, because a template
 // prints the object as it is, the key's number is part of the path.
-type side struct {
+type field struct {
 	path    uint64 // of the value being read, or the next one
 	acc     uint64 // sum of the leaves
 	bytes   int    // canonical size: about that of compact JSON without escapes
@@ -31,10 +31,10 @@ type side struct {
 	items     [MaxHashedDepth]uint32 // keys or elements so far
 }
 
-func (f *side) reset() { f.path, f.acc, f.bytes, f.level, f.ordered = 0, 0, 0, 0, MaxHashedDepth }
+func (f *field) reset() { f.path, f.acc, f.bytes, f.level, f.ordered = 0, 0, 0, 0, MaxHashedDepth }
 
 func (s *Scanner) beginField() {
-	s.side.reset()
+	s.field.reset()
 	s.path = labelHashes[s.slot]
 	s.order = s.slot == slotInput || s.slot == slotArguments
 }
@@ -62,7 +62,7 @@ func (s *Scanner) fieldPlain(p []byte) int {
 	return i
 }
 
-func (f *side) leaf(kind, hash uint64, bytes int) {
+func (f *field) leaf(kind, hash uint64, bytes int) {
 	f.acc += mix(f.path+kind*prime3, hash)
 	f.bytes += bytes + 2
 }
@@ -90,7 +90,7 @@ func (s *Scanner) openField(object bool) {
 	}
 }
 
-func (f *side) closeField() {
+func (f *field) closeField() {
 	f.level--
 	if f.level <= f.ordered {
 		f.ordered = MaxHashedDepth

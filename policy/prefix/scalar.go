@@ -118,13 +118,18 @@ func (s *Scanner) endString() {
 		s.setRole(s.word(), s.text64.sum())
 	case targetType:
 		s.setType(s.word())
-	case targetField:
-		s.leaf(leafString, s.text64.sum(), s.textBytes)
-		s.endField()
-	case targetInner:
-		s.leaf(leafString, s.text64.sum(), s.textBytes)
+	case targetField, targetInner:
+		s.endLeaf(leafString)
 	case targetStream:
 		s.stream = setIf(string(s.word()) == "true")
+	}
+}
+
+// endLeaf adds the text just read to the field, which it ends if it is all of it.
+func (s *Scanner) endLeaf(kind uint64) {
+	s.leaf(kind, s.text64.sum(), s.textBytes)
+	if s.target == targetField {
+		s.endField()
 	}
 }
 
@@ -174,11 +179,8 @@ func (s *Scanner) endNumber() {
 	switch s.target {
 	case targetElement:
 		s.put(tokenEnd)
-	case targetField:
-		s.leaf(leafNumber, s.text64.sum(), s.textBytes)
-		s.endField()
-	case targetInner:
-		s.leaf(leafNumber, s.text64.sum(), s.textBytes)
+	case targetField, targetInner:
+		s.endLeaf(leafNumber)
 	case targetMaxTokens:
 		s.maxTokens = s.integer
 	case targetStream:

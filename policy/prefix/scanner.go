@@ -34,7 +34,7 @@ type Scanner struct {
 	lexer
 	value
 	message
-	side
+	field
 	tags
 	segments
 	marks
@@ -56,7 +56,7 @@ func (s *Scanner) Reset(c *Config, shape Shape) {
 	s.lexer.reset()
 	s.value = value{target: targetRoot}
 	s.message, s.tags, s.segments, s.marks = message{}, tags{}, segments{}, marks{}
-	s.side.reset()
+	s.field.reset()
 	s.c = chain{}
 	s.n, s.published = 0, 0
 	if shape == 0 || shape >= shapes {

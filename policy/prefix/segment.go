@@ -2,6 +2,8 @@
 
 package prefix
 
+import "slices"
+
 // progress is how far a part of the prompt has come.
 type progress uint8
 
@@ -101,12 +103,8 @@ func (s *Scanner) endSystem() {
 // out what lies behind MaxBytes then.
 func (s *Scanner) moveSystem() {
 	k, n := s.lateStart, s.n
-	reverse(s.hashes[:k])
-	reverse(s.hashes[k:n])
-	reverse(s.hashes[:n])
-	reverse(s.ends[:k])
-	reverse(s.ends[k:n])
-	reverse(s.ends[:n])
+	rotate(s.hashes[:n], k)
+	rotate(s.ends[:n], k)
 	for i := n - k; i < n; i++ {
 		s.ends[i] += uint32(s.systemBytes)
 	}
@@ -116,10 +114,11 @@ func (s *Scanner) moveSystem() {
 	s.published = s.n
 }
 
-func reverse[T any](a []T) {
-	for i, j := 0, len(a)-1; i < j; i, j = i+1, j-1 {
-		a[i], a[j] = a[j], a[i]
-	}
+// rotate moves the first k elements behind the others, in place.
+func rotate[T any](a []T, k int) {
+	slices.Reverse(a[:k])
+	slices.Reverse(a[k:])
+	slices.Reverse(a)
 }
 
 // pendingBytes returns what the open message will add to the offset when it ends.
