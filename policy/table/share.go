@@ -15,7 +15,9 @@ func (t *Table) aboveShare(e int) int64 {
 }
 
 // spread sets the shares: the arena's nodes in proportion to capacity. An
-// endpoint of unknown capacity counts as the mean of the known ones.
+// endpoint of unknown capacity counts as the mean of the known ones. Shares are
+// the same on every architecture: the conversion of the product to float64 keeps
+// the compiler from fusing it with the sum.
 // Cost: O(endpoints · log endpoints), paid where the set of endpoints or a
 // capacity changes.
 func (t *Table) spread() {
