@@ -23,8 +23,8 @@ const (
 	tagVirtualNode = "virtual_node\xff"
 )
 
-// fields is the buffer of a hash. Fields that many hashes begin with are
-// written once: cut goes back to where they end.
+// fields is the buffer of a hash. Fields that many hashes begin with are written
+// once, and the buffer is cut back to where they end for the next hash.
 type fields []byte
 
 // start begins with the fields that all hashes of a target and definition have.

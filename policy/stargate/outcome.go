@@ -4,6 +4,12 @@ package stargate
 
 import "github.com/kvsteer/kvsteer/expr"
 
+// Outcome says more about a pick.
+type Outcome struct {
+	RankDepth int  // of the first choice in the ranking, from 1; 1 where there is no ranking; 0: no choice
+	KVSkip    bool // an endpoint ranked above it had no room in its KV cache
+}
+
 // NoChoice is what a request gets for which no endpoint can be chosen at the
 // moment: nil means to wait and to pick again. n endpoints are in its pool, m
 // of them are eligible; waits says that it may wait still, failed that an

@@ -70,12 +70,6 @@ type Query struct {
 // Limits.MaxRingPoints does.
 func (p *Picker) Limit(maxRingPoints int) { p.maxRingPoints = maxRingPoints }
 
-// Outcome says more about a pick.
-type Outcome struct {
-	RankDepth int  // of the first choice in the ranking, from 1; 1 where there is no ranking; 0: no choice
-	KVSkip    bool // an endpoint ranked above it had no room in its KV cache
-}
-
 // Pick appends up to q.Want positions of endpoints, best first, each once; none
 // if none can be chosen.
 func (p *Picker) Pick(dst []int, q Query) ([]int, Outcome) {
@@ -204,10 +198,11 @@ func (p *Picker) best(members []int32, samples uint64, compare func(a, b int32) 
 }
 
 // firstOf returns the k members that come first in the random order, which is
-// a uniform sample. Small samples are kept in order while the members go by.
+// a uniform sample. Samples of up to maxSamples are kept in order while the
+// members go by.
 func (p *Picker) firstOf(members []int32, k int) []int32 {
 	byOrder := func(a, b int32) int { return cmp.Compare(p.order[a], p.order[b]) }
-	if k > 64 {
+	if k > maxSamples {
 		slices.SortFunc(members, byOrder)
 		return members[:k]
 	}
