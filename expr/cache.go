@@ -238,8 +238,8 @@ func (e *entryOf[D, S]) evict(why Cause) {
 
 // sweep drops what was not used for the idle timeout, in all caches of the ring.
 // Call it at least once a minute. Cost: O(entries dropped).
-func (c *ring[D, S]) sweep(now time.Duration) {
-	for e := c.root.newer; e != &c.root && now-e.used >= idleTimeout; e = c.root.newer {
+func (r *ring[D, S]) sweep(now time.Duration) {
+	for e := r.root.newer; e != &r.root && now-e.used >= idleTimeout; e = r.root.newer {
 		e.evict(Idle)
 	}
 }
@@ -276,7 +276,7 @@ func (e *entryOf[D, S]) unlink() {
 }
 
 // pushNewest puts e at the end of the ring that was used last.
-func (c *ring[D, S]) pushNewest(e *entryOf[D, S]) {
-	e.older, e.newer = c.root.older, &c.root
+func (r *ring[D, S]) pushNewest(e *entryOf[D, S]) {
+	e.older, e.newer = r.root.older, &r.root
 	e.older.newer, e.newer.older = e, e
 }

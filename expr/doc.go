@@ -5,7 +5,7 @@
 //
 //	header ──Parse──> Expression ──overlay on a base──> Settings ──compile──> definition
 //	                                   ^                                         │
-//	document ──ParseConfig──> Config ──┘                  Router: memo, Cache <──┘
+//	document ──ParseConfig──> Config ──┘                  Router: memo, cache <──┘
 //
 // An expression names an algorithm and some of its parameters:
 //

@@ -19,8 +19,13 @@ const (
 	HeaderMaxWait     = "x-max-wait-ms"
 )
 
-// HeaderError carries the code of a rejection in a local reply.
-const HeaderError = "x-routing-error"
+const (
+	// HeaderMethod carries the expression.
+	HeaderMethod = "x-routing-method"
+
+	// HeaderError carries the code of a rejection in a local reply.
+	HeaderError = "x-routing-error"
+)
 
 // maxWait is the longest wait a request gets, whatever it asks for.
 const maxWait = 60 * time.Second
@@ -183,13 +188,13 @@ func isPrintable(s string) bool {
 
 // headerRule completes "NAME must be".
 func headerRule(name string) string {
-	switch name {
-	case HeaderPriority:
+	for i := range headerNames {
+		if h := &headerNames[i]; h.name == name && h.bytes > 0 {
+			return "one line of at most " + strconv.Itoa(h.bytes) + " printable ASCII characters"
+		}
+	}
+	if name == HeaderPriority {
 		return "an unsigned 32-bit integer"
-	case HeaderModel, HeaderRoutingKey:
-		return "one line of at most 256 printable ASCII characters"
-	case HeaderAffinityKey:
-		return "one line of at most 1024 printable ASCII characters"
 	}
 	return "an unsigned 64-bit integer"
 }

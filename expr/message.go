@@ -2,10 +2,10 @@
 
 package expr
 
-import "strings"
-
-// HeaderMethod carries the expression.
-const HeaderMethod = "x-routing-method"
+import (
+	"strconv"
+	"strings"
+)
 
 // malformed holds the sentence of each reason of MalformedExpression; %
 // stands for the parameter.
@@ -40,7 +40,7 @@ func (r *Rejection) appendMessage(dst []byte) []byte {
 	case MalformedExpression:
 		return say(strings.ReplaceAll(malformed[r.Reason], "%", parameter))
 	case ExpressionTooLong:
-		return say(HeaderMethod, " is longer than 1024 bytes")
+		return say(HeaderMethod, " is longer than ", strconv.Itoa(MaxBytes), " bytes")
 	case UnknownMethod:
 		return say("unknown routing method ", method)
 	case MethodNotAllowed:

@@ -46,7 +46,7 @@ type Maker[D, S any] struct {
 type Router[D, S any] struct {
 	maker      Maker[D, S]
 	config     *Config
-	generation uint64           // of config
+	generation uint64           // counts the configurations so far
 	compiled   []compiled[D, S] // by Static.index
 	dynamic    *cache[D, S]     // expressions with parameters
 	static     *cache[D, S]     // instances of configured definitions
@@ -120,9 +120,6 @@ func (r *Router[D, S]) Close() {
 	r.static.clear(ConfigChange)
 	r.memo.clear()
 }
-
-// Generation counts the configurations so far.
-func (r *Router[D, S]) Generation() uint64 { return r.generation }
 
 // Len returns how many entries and how many different definitions are cached.
 func (r *Router[D, S]) Len() (entries, definitions int) {

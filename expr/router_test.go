@@ -194,8 +194,8 @@ func TestRequestKeepsItsDefinition(t *testing.T) {
 	before := kept
 	pending, _ := c.Resolve(Query{Model: "m", Value: "sticky;seed=b", Lines: 1}, 0)
 	c.Swap(mustParse(t, `{"default":{"algorithm":"sticky","seed":"z"}}`))
-	if c.evicted[ConfigChange] != 1 || c.Generation() != 2 {
-		t.Errorf("%d evictions, generation %d", c.evicted[ConfigChange], c.Generation())
+	if c.evicted[ConfigChange] != 1 || c.generation != 2 {
+		t.Errorf("%d evictions, generation %d", c.evicted[ConfigChange], c.generation)
 	}
 	if kept != before {
 		t.Error("a request under way changed")

@@ -2,31 +2,18 @@
 
 // Package document reads a configuration: a JSON document becomes a tree of
 // nodes that know where they stand, so that whoever finds a fault in one can
-// say where. Syntax is package jsontext's, which is strict (RFC 8259, UTF-8).
+// say where. Syntax is strict: RFC 8259, UTF-8, no lone surrogates.
+//
+// The parser is its own because the module's size is bounded, and a general
+// one (encoding/json, or the smallest that there is) takes twenty times as much.
 //
 // Not here: what a document may hold. Members that come twice are kept, for
 // that is a fault among others and the reader reports all of them at once.
 package document
 
-import (
-	"bytes"
-	"errors"
-	"io"
-	"strconv"
-	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
-)
-
 // MaxDepth bounds the nesting of a document: no configuration comes near it,
 // and the tree is built by recursion.
 const MaxDepth = 32
-
-// Errors of Parse besides those of jsontext.
-var (
-	ErrTooDeep  = errors.New("document: nested deeper than " + strconv.Itoa(MaxDepth))
-	ErrTrailing = errors.New("document: more than one value")
-)
 
 // Kind is a kind of JSON value.
 type Kind uint8
@@ -52,73 +39,20 @@ type Node struct {
 	children []Node   // an object's values or an array's elements
 }
 
-// Parse reads a whole document. pointer is where it stands in a larger one.
-func Parse(text []byte, pointer string) (Node, error) {
-	d := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true))
-	n, err := read(d, pointer, 0)
-	if err != nil {
-		return Node{}, err
-	}
-	if _, err := d.ReadToken(); err != io.EOF {
-		return Node{}, ErrTrailing
-	}
-	return n, nil
-}
-
-func read(d *jsontext.Decoder, pointer string, depth int) (n Node, err error) {
-	t, err := d.ReadToken()
-	if err != nil {
-		return n, err
-	}
-	n.Pointer = pointer
-	switch t.Kind() {
-	case 'n':
-		n.Kind = Null
-	case 't', 'f':
-		n.Kind, n.text = Bool, t.String()
-	case '0':
-		n.Kind, n.text = Number, t.String()
-	case '"':
-		n.Kind, n.text = String, t.String()
-	case '[':
-		n.Kind = Array
-	case '{':
-		n.Kind = Object
-	}
-	if n.Kind == Array || n.Kind == Object {
-		if depth == MaxDepth {
-			return n, ErrTooDeep
-		}
-		err = n.fill(d, depth)
-	}
-	return n, err
-}
-
-// fill reads an object's members or an array's elements, and the end.
-func (n *Node) fill(d *jsontext.Decoder, depth int) error {
-	for d.PeekKind() != ']' && d.PeekKind() != '}' {
-		key := strconv.Itoa(len(n.children))
-		if n.Kind == Object {
-			t, err := d.ReadToken()
-			if err != nil {
-				return err
-			}
-			key = t.String()
-			n.keys = append(n.keys, key)
-		}
-		child, err := read(d, n.Under(key), depth+1)
-		if err != nil {
-			return err
-		}
-		n.children = append(n.children, child)
-	}
-	_, err := d.ReadToken()
-	return err
-}
-
 // Under returns the pointer of a member of n, whether it is there or not.
 func (n Node) Under(key string) string {
-	return n.Pointer + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+	b := append([]byte(n.Pointer), '/')
+	for i := range len(key) {
+		switch key[i] {
+		case '~':
+			b = append(b, "~0"...)
+		case '/':
+			b = append(b, "~1"...)
+		default:
+			b = append(b, key[i])
+		}
+	}
+	return string(b)
 }
 
 // Text returns a string; ok tells whether n is one.

@@ -3,9 +3,12 @@
 package document
 
 import (
+	"encoding/json"
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // show writes a node's kind, pointer and value, a line a node.
@@ -44,6 +47,23 @@ func TestParseRefuses(t *testing.T) {
 		"trailing comma": `[1,]`,
 		"comment":        `{} // x`,
 		"bad UTF-8":      "\"\xff\"",
+		"control":        "\"\n\"",
+		"open string":    `"a`,
+		"open escape":    `"\`,
+		"lone surrogate": `"\ud800"`,
+		"low surrogate":  `"\udc00"`,
+		"two high ones":  `"\ud800\ud800"`,
+		"short escape":   `"\u12"`,
+		"signed escape":  `"\u+123"`,
+		"no escape":      `"\x"`,
+		"bare point":     `1.`,
+		"bare exponent":  `1e`,
+		"bare minus":     `-`,
+		"plus":           `+1`,
+		"no colon":       `{"a" 1}`,
+		"no key":         `{1:2}`,
+		"no comma":       `[1 2]`,
+		"half a word":    `tru`,
 		"leading zero":   `01`,
 		"wrong bracket":  `[1}`,
 	} {
@@ -60,12 +80,31 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// surrogates finds what encoding/json lets through: it replaces lone surrogates.
+var surrogates = regexp.MustCompile(`(?i)\\u[d][89a-f]`)
+
+// FuzzParse compares with encoding/json.
 func FuzzParse(f *testing.F) {
-	f.Add(`{"a":[1,"x",{"b":null}]}`)
+	for _, seed := range []string{`{"a":[1,"x",{"b":null}]}`, `"\ud83d\ude00\u00e9\/"`, ` -0.5E+3 `, "[\"\x7f\", tru", `{"a":1,"a":2}`} {
+		f.Add(seed)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		n, err := Parse([]byte(text), "")
 		if (n.Kind == None) != (err != nil) {
 			t.Errorf("Parse(%q) = kind %d, %v", text, n.Kind, err)
+		}
+		valid := json.Valid([]byte(text)) && utf8.ValidString(text)
+		if err == nil && !valid {
+			t.Errorf("Parse(%q) takes what is not valid", text)
+		}
+		if err != nil && valid && !errors.Is(err, ErrTooDeep) && !surrogates.MatchString(text) {
+			t.Errorf("Parse(%q): %v", text, err)
+		}
+		if s, ok := n.Text(); ok {
+			var want string
+			if err := json.Unmarshal([]byte(text), &want); err != nil || s != want {
+				t.Errorf("Parse(%q) = %q, want %q (%v)", text, s, want, err)
+			}
 		}
 	})
 }
