@@ -3,6 +3,7 @@
 package clusters
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 
@@ -132,21 +133,12 @@ func (p *Parser) buildAddress() []byte {
 		return nil
 	}
 	b := p.address[:0]
-	if isIPv6(ip) {
+	if bytes.IndexByte(ip, ':') >= 0 { // IPv6
 		b = append(append(append(b, '['), ip...), ']')
 	} else {
 		b = append(b, ip...)
 	}
 	return strconv.AppendUint(append(b, ':'), p.port, 10)
-}
-
-func isIPv6(ip []byte) bool {
-	for _, c := range ip {
-		if c == ':' {
-			return true
-		}
-	}
-	return false
 }
 
 // The endpoint document.
