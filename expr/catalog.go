@@ -5,6 +5,7 @@ package expr
 import (
 	"errors"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -97,7 +98,7 @@ func (c *Catalog) collectNames(algorithms []Algorithm) (faults []error) {
 			}
 		}
 	}
-	slices.Sort(names)
+	sort.Sort(sort.StringSlice(names)) // sort.Strings is generic, which takes more room
 	for id, name := range names {
 		c.ids[name] = id
 		if !isParameterName(name) {
@@ -114,9 +115,17 @@ func (p *Parameter) sameMeaning(q *Parameter) bool {
 	return p.Type == q.Type && slices.Equal(p.Members, q.Members) && p.Operator == q.Operator
 }
 
+// byName sorts parameters. Package sort is not generic, so that all sorting
+// shares one copy of its code in the module.
+type byName []Parameter
+
+func (p byName) Len() int           { return len(p) }
+func (p byName) Less(i, j int) bool { return p[i].Name < p[j].Name }
+func (p byName) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
+
 func (c *Catalog) newMethod(a Algorithm) (*method, error) {
 	m := &method{name: a.Name, index: len(c.methods), stateful: a.Stateful, params: slices.Clone(a.Parameters)}
-	slices.SortFunc(m.params, func(p, q Parameter) int { return strings.Compare(p.Name, q.Name) })
+	sort.Sort(byName(m.params))
 	for i := range m.places {
 		m.places[i] = -1
 	}

@@ -26,47 +26,41 @@ var malformed = [reasonCount]string{
 	ValueSyntax:    "% has no value",
 }
 
-// appendMessage appends the sentence for people. It names the method, the
-// parameter or the header at fault and never repeats a value.
-func (r *Rejection) appendMessage(dst []byte) []byte {
+// message is the sentence for people. It names the method, the parameter or the
+// header at fault and never repeats a value.
+func (r *Rejection) message() string {
 	method, parameter := cut(r.Method), cut(r.Parameter)
-	say := func(parts ...string) []byte {
-		for _, s := range parts {
-			dst = append(dst, s...)
-		}
-		return dst
-	}
 	switch r.Code {
 	case MalformedExpression:
-		return say(strings.ReplaceAll(malformed[r.Reason], "%", parameter))
+		return strings.ReplaceAll(malformed[r.Reason], "%", parameter)
 	case ExpressionTooLong:
-		return say(HeaderMethod, " is longer than ", strconv.Itoa(MaxBytes), " bytes")
+		return HeaderMethod + " is longer than " + strconv.Itoa(MaxBytes) + " bytes"
 	case UnknownMethod:
-		return say("unknown routing method ", method)
+		return "unknown routing method " + method
 	case MethodNotAllowed:
-		return say("routing method ", method, " is not enabled for this model")
+		return "routing method " + method + " is not enabled for this model"
 	case UnknownParameter:
-		return say("unknown parameter ", parameter, " for ", method)
+		return "unknown parameter " + parameter + " for " + method
 	case UnsupportedParameter:
-		return say(method, " does not take parameter ", parameter)
+		return method + " does not take parameter " + parameter
 	case ParameterNotAllowed:
-		return say(parameter, r.permission())
+		return parameter + r.permission()
 	case InvalidValue:
-		return r.appendExpected(say(parameter, " must be "))
+		return parameter + " must be " + r.expected()
 	case InertParameter:
-		return r.schema.Inert.appendMessage(say(parameter, " has no effect "), method)
+		return string(r.schema.Inert.appendMessage([]byte(parameter+" has no effect "), method))
 	case MissingHeader:
-		return say(r.Header, " is required")
+		return r.Header + " is required"
 	case InvalidHeader:
-		return say(r.Header, " must be ", headerRule(r.Header))
+		return r.Header + " must be " + headerRule(r.Header)
 	case NoEligibleCandidates:
-		return say("no endpoint is registered for this model")
+		return "no endpoint is registered for this model"
 	case InputWorkLimitExceeded:
-		return say("too much prompt work is waiting for this model")
+		return "too much prompt work is waiting for this model"
 	case NoEligibleBackend:
-		return say("no endpoint can take the request")
+		return "no endpoint can take the request"
 	}
-	return say("internal routing error")
+	return "internal routing error"
 }
 
 // permission says why a request may not set a parameter.
@@ -80,31 +74,26 @@ func (r *Rejection) permission() string {
 	return " may not be switched off by a request"
 }
 
-// appendExpected completes "NAME must be".
-func (r *Rejection) appendExpected(dst []byte) []byte {
+// expected completes "NAME must be".
+func (r *Rejection) expected() string {
 	p := r.schema
 	switch {
 	case r.Reason == FloorAboveCeil && r.partner == p.AtMost:
-		return append(append(dst, "at most "...), r.partner...)
+		return "at most " + r.partner
 	case r.Reason == FloorAboveCeil:
-		return append(append(dst, "at least "...), r.partner...)
+		return "at least " + r.partner
 	case r.Reason == OutOfRange && p.Type == String:
-		return append(appendUint(append(dst, "at most "...), uint64(p.Static.Max)), " bytes"...)
+		return "at most " + strconv.FormatUint(uint64(p.Static.Max), 10) + " bytes"
 	case r.Reason == OutOfRange:
-		return appendRange(dst, p.Request)
-	case r.Reason == NotInSet:
-		return append(append(dst, "one of "...), strings.Join(p.Members, " ")...)
+		return string(appendRange(nil, p.Request))
+	case p.Type == Enum:
+		return "one of " + strings.Join(p.Members, " ")
+	case p.Type == Uint:
+		return "an unsigned integer"
+	case p.Type == Number:
+		return "a number with at most three decimals"
+	case p.Type == Bool:
+		return "true or false"
 	}
-	switch p.Type {
-	case Uint:
-		return append(dst, "an unsigned integer"...)
-	case Number:
-		return append(dst, "a number with at most three decimals"...)
-	case Bool:
-		return append(dst, "true or false"...)
-	case Enum:
-		return append(append(dst, "one of "...), strings.Join(p.Members, " ")...)
-	}
-	dst = append(dst, "a text; put numbers in quotes, as in "...)
-	return append(append(dst, p.Name...), `="42"`...)
+	return "a text; put numbers in quotes, as in " + p.Name + `="42"`
 }

@@ -139,7 +139,7 @@ type Rejection struct {
 }
 
 // Error returns the sentence of the body.
-func (r *Rejection) Error() string { return string(r.appendMessage(nil)) }
+func (r *Rejection) Error() string { return r.message() }
 
 // Algorithm returns the canonical name of the algorithm it is about, "unknown"
 // where none was resolved, so that it may be a metric label.
@@ -156,23 +156,22 @@ const maxEcho = 64
 // AppendBody appends the JSON object that is the body of the local reply.
 // It never repeats a value, and cuts names at 64 bytes.
 func (r *Rejection) AppendBody(dst []byte) []byte {
-	dst = append(dst, `{"error":"`...)
-	dst = appendEscaped(dst, r.Error())
-	dst = append(dst, `","code":"`...)
-	dst = append(dst, r.Code.String()...)
-	if r.Reason != 0 {
-		dst = append(dst, `","reason":"`...)
-		dst = append(dst, r.Reason.String()...)
+	dst = appendMember(append(dst, '{'), "error", r.message())
+	dst = appendMember(append(dst, ','), "code", r.Code.String())
+	for _, m := range [...][2]string{
+		{"reason", r.Reason.String()}, {"parameter", cut(r.Parameter)}, {"header", r.Header},
+	} {
+		if m[1] != "" {
+			dst = appendMember(append(dst, ','), m[0], m[1])
+		}
 	}
-	if r.Parameter != "" {
-		dst = append(dst, `","parameter":"`...)
-		dst = appendEscaped(dst, cut(r.Parameter))
-	}
-	if r.Header != "" {
-		dst = append(dst, `","header":"`...)
-		dst = appendEscaped(dst, r.Header)
-	}
-	return append(dst, `"}`...)
+	return append(dst, '}')
+}
+
+// appendMember appends a member of a JSON object.
+func appendMember(dst []byte, name, value string) []byte {
+	dst = append(dst, `"`+name+`":"`...)
+	return append(appendEscaped(dst, value), '"')
 }
 
 // cut bounds an echoed name.

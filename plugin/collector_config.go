@@ -61,16 +61,16 @@ func (d *decoder) collector(c *collectorConfig) func(document.Node) {
 		period, idle, timeout := milliseconds(c.period), milliseconds(c.idlePeriod), milliseconds(c.timeout)
 		admin := ""
 		d.object(n, fields{
-			"admin_cluster":            d.text(&admin),
-			"document":                 d.document(&c.hosts),
-			"period_milliseconds":      d.integer(&period, 200, 60_000),
-			"idle_period_milliseconds": d.integer(&idle, 200, 60_000),
-			"timeout_milliseconds":     d.integer(&timeout, 50, 10_000),
-			"in_flight":                d.integer(&c.inFlight, 1, 64),
-			"max_list_bytes":           d.integer(&c.maxBytes, 64<<10, 64<<20),
-			"waiting_limit":            d.integer(&c.waitingLimit, 0, 1_000_000),
-			"endpoint_gauges":          d.integer(&c.gauges, 0, 1024),
-			"metrics":                  d.metrics(&c.metrics),
+			{"admin_cluster", d.text(&admin)},
+			{"document", d.document(&c.hosts)},
+			{"period_milliseconds", d.integer(&period, 200, 60_000)},
+			{"idle_period_milliseconds", d.integer(&idle, 200, 60_000)},
+			{"timeout_milliseconds", d.integer(&timeout, 50, 10_000)},
+			{"in_flight", d.integer(&c.inFlight, 1, 64)},
+			{"max_list_bytes", d.integer(&c.maxBytes, 64<<10, 64<<20)},
+			{"waiting_limit", d.integer(&c.waitingLimit, 0, 1_000_000)},
+			{"endpoint_gauges", d.integer(&c.gauges, 0, 1024)},
+			{"metrics", d.metrics(&c.metrics)},
 		})
 		c.period, c.timeout = fromMilliseconds(period), fromMilliseconds(timeout)
 		c.idlePeriod = max(fromMilliseconds(idle), c.period)
@@ -92,9 +92,9 @@ func fromMilliseconds(n int) time.Duration { return time.Duration(n) * time.Mill
 func (d *decoder) document(p *page) func(document.Node) {
 	return func(n document.Node) {
 		d.object(n, fields{
-			"cluster":   d.text(&p.cluster),
-			"path":      d.path(&p.path),
-			"authority": d.text(&p.authority),
+			{"cluster", d.text(&p.cluster)},
+			{"path", d.path(&p.path)},
+			{"authority", d.text(&p.authority)},
 		})
 		d.require(n, "cluster", "path")
 		if p.authority == "" {
@@ -117,12 +117,12 @@ func (d *decoder) path(dst *string) func(document.Node) {
 func (d *decoder) metrics(m *metricsConfig) func(document.Node) {
 	return func(n document.Node) {
 		d.object(n, fields{
-			"enabled":   d.boolean(&m.enabled),
-			"path":      d.path(&m.path),
-			"cluster":   d.text(&m.cluster),
-			"port":      d.integer(&m.port, 1, 65535),
-			"authority": d.text(&m.authority),
-			"names":     func(n document.Node) { d.list(n, d.metricName(m)) },
+			{"enabled", d.boolean(&m.enabled)},
+			{"path", d.path(&m.path)},
+			{"cluster", d.text(&m.cluster)},
+			{"port", d.integer(&m.port, 1, 65535)},
+			{"authority", d.text(&m.authority)},
+			{"names", func(n document.Node) { d.list(n, d.metricName(m)) }},
 		})
 		if m.port != 0 && m.cluster == "" {
 			d.fault(n.Under("port"), "needs a cluster that has the engines under this port")
@@ -137,11 +137,11 @@ func (d *decoder) metricName(m *metricsConfig) func(document.Node) {
 		var c enginemetrics.Custom
 		field := ""
 		d.object(n, fields{
-			"field":   d.text(&field),
-			"name":    d.text(&c.Name),
-			"label":   d.text(&c.Label),
-			"value":   d.text(&c.Value),
-			"percent": d.boolean(&c.Percent),
+			{"field", d.text(&field)},
+			{"name", d.text(&c.Name)},
+			{"label", d.text(&c.Label)},
+			{"value", d.text(&c.Value)},
+			{"percent", d.boolean(&c.Percent)},
 		})
 		d.require(n, "field", "name")
 		known := false

@@ -4,7 +4,6 @@ package main
 
 import (
 	"cmp"
-	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -116,37 +115,37 @@ func parseConfig(text []byte) (config, []fault) {
 	waitMillis := int(c.wait.time / time.Millisecond)
 	seed := 0
 	d.object(root, fields{
-		"pools":           func(n document.Node) { d.list(n, d.pool(&c)) },
-		"mode":            choice(d, &c.mode, "steer", "observe"),
-		"percent":         d.integer(&c.percent, 0, 100),
-		"body":            choice(d, &c.body, "auto", "on", "off"),
-		"gateways":        d.integer(&c.gateways, 1, 1000),
-		"hash_seed":       d.integer(&seed, 1, 1<<53),
-		"readers":         d.integer(&c.readers, 1, 4096),
-		"decision_header": d.boolean(&c.receipt),
-		"scope":           d.text((*string)(&c.scope)),
-		"collector":       d.collector(&c.collector),
-		"routing":         d.routing(&c.routing),
-		"wait": func(n document.Node) {
+		{"pools", func(n document.Node) { d.list(n, d.pool(&c)) }},
+		{"mode", choice(d, &c.mode, "steer", "observe")},
+		{"percent", d.integer(&c.percent, 0, 100)},
+		{"body", choice(d, &c.body, "auto", "on", "off")},
+		{"gateways", d.integer(&c.gateways, 1, 1000)},
+		{"hash_seed", d.integer(&seed, 1, 1<<53)},
+		{"readers", d.integer(&c.readers, 1, 4096)},
+		{"decision_header", d.boolean(&c.receipt)},
+		{"scope", d.text((*string)(&c.scope))},
+		{"collector", d.collector(&c.collector)},
+		{"routing", d.routing(&c.routing)},
+		{"wait", func(n document.Node) {
 			d.object(n, fields{
-				"bytes":        d.integer(&c.wait.bytes, 1, 16<<20),
-				"milliseconds": d.integer(&waitMillis, 1, 60_000),
-				"silent_ticks": d.integer(&c.wait.silent, 1, 1000),
+				{"bytes", d.integer(&c.wait.bytes, 1, 16<<20)},
+				{"milliseconds", d.integer(&waitMillis, 1, 60_000)},
+				{"silent_ticks", d.integer(&c.wait.silent, 1, 1000)},
 			})
-		},
-		"prompt": func(n document.Node) {
+		}},
+		{"prompt", func(n document.Node) {
 			d.object(n, fields{
-				"max_bytes":    d.integer(&c.prompt.maxBytes, 4<<10, 16<<20),
-				"billing_line": d.boolean(&c.prompt.billing),
-				"paths":        d.paths(&c.prompt),
+				{"max_bytes", d.integer(&c.prompt.maxBytes, 4<<10, 16<<20)},
+				{"billing_line", d.boolean(&c.prompt.billing)},
+				{"paths", d.paths(&c.prompt)},
 			})
-		},
-		"table": func(n document.Node) {
+		}},
+		{"table", func(n document.Node) {
 			d.object(n, fields{
-				"bytes":     d.integer(&c.table.bytes, 64<<10, 256<<20),
-				"endpoints": d.integer(&c.table.endpoints, 1, 1024),
+				{"bytes", d.integer(&c.table.bytes, 64<<10, 256<<20)},
+				{"endpoints", d.integer(&c.table.endpoints, 1, 1024)},
 			})
-		},
+		}},
 	})
 	d.require(root, "pools")
 	c.wait.time = time.Duration(waitMillis) * time.Millisecond
@@ -181,10 +180,10 @@ func (d *decoder) pool(c *config) func(document.Node) {
 	return func(n document.Node) {
 		var p poolConfig
 		d.object(n, fields{
-			"cluster":   d.text(&p.cluster),
-			"algorithm": d.algorithm(&p.algorithm),
-			"kv_tokens": d.integer(&p.kvTokens, 1, 1<<40),
-			"endpoints": func(n document.Node) { d.list(n, d.endpoint(&p)) },
+			{"cluster", d.text(&p.cluster)},
+			{"algorithm", d.algorithm(&p.algorithm)},
+			{"kv_tokens", d.integer(&p.kvTokens, 1, 1<<40)},
+			{"endpoints", func(n document.Node) { d.list(n, d.endpoint(&p)) }},
 		})
 		d.require(n, "cluster")
 		for i := range p.endpoints {
@@ -202,11 +201,11 @@ func (d *decoder) endpoint(p *poolConfig) func(document.Node) {
 			d.address(&e.address)(n)
 		} else {
 			d.object(n, fields{
-				"address":                   d.address(&e.address),
-				"capacity":                  d.number(&e.capacity, 0.001, 1e6),
-				"kv_tokens":                 d.integer(&e.kvTokens, 1, 1<<40),
-				"prefill_tokens_per_second": d.number(&e.rate, 1, 1e7),
-				"zone":                      d.text(&e.zone),
+				{"address", d.address(&e.address)},
+				{"capacity", d.number(&e.capacity, 0.001, 1e6)},
+				{"kv_tokens", d.integer(&e.kvTokens, 1, 1<<40)},
+				{"prefill_tokens_per_second", d.number(&e.rate, 1, 1e7)},
+				{"zone", d.text(&e.zone)},
 			})
 			d.require(n, "address")
 		}
@@ -227,8 +226,7 @@ const internalPrefix = "envoy://connect_originate/"
 func (d *decoder) address(dst *string) func(document.Node) {
 	return func(n document.Node) {
 		s, _ := n.Text()
-		a, err := netip.ParseAddrPort(strings.TrimPrefix(s, internalPrefix))
-		if err != nil || a.Port() == 0 {
+		if !isAddress(strings.TrimPrefix(s, internalPrefix)) {
 			d.fault(n.Pointer, "must be an address such as 10.0.0.5:8000 or [2001:db8::5]:8000")
 			return
 		}

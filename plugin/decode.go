@@ -30,8 +30,24 @@ func (f fault) String() string {
 	return f.pointer + ": " + f.text
 }
 
-// fields names the members an object may have and how each is decoded.
-type fields map[string]func(n document.Node)
+// fields names the members an object may have and how each is decoded. It is a
+// list, for as a map it would take three times as much of the module.
+type fields []field
+
+type field struct {
+	name   string
+	decode func(n document.Node)
+}
+
+// of returns how a member is decoded, nil if there is no such member.
+func (f fields) of(name string) func(document.Node) {
+	for _, known := range f {
+		if known.name == name {
+			return known.decode
+		}
+	}
+	return nil
+}
 
 func (d *decoder) fault(at, text string) {
 	d.faults = append(d.faults, fault{at, text})
@@ -45,9 +61,9 @@ func (d *decoder) object(n document.Node, known fields) {
 	}
 	seen := map[string]bool{}
 	n.Members(func(name string, member document.Node) {
-		decode, ok := known[name]
+		decode := known.of(name)
 		switch {
-		case !ok:
+		case decode == nil:
 			d.fault(member.Pointer, "unknown field")
 		case seen[name]:
 			d.fault(member.Pointer, "appears twice")

@@ -66,11 +66,11 @@ func (s *stream) logAccepted() {
 func (s *stream) logRejected(r *expr.Rejection) {
 	t := s.route
 	b := append([]byte("kvsteer: routing rejected code="), r.Code.String()...)
-	b = field(b, "reason", r.Reason.String())
+	b = appendField(b, "reason", r.Reason.String())
 	b = appendQuoted(b, "parameter", r.Parameter)
-	b = field(b, "header", r.Header)
+	b = appendField(b, "header", r.Header)
 	b = appendQuoted(b, "model", t.request.Model)
-	b = field(b, "routing_key_present", strconv.FormatBool(t.request.RoutingKey != ""))
+	b = appendField(b, "routing_key_present", strconv.FormatBool(t.request.RoutingKey != ""))
 	b = appendQuoted(b, "raw", t.value)
 	s.filter.logLimited(logWarn, string(b))
 }
@@ -81,33 +81,33 @@ func (s *stream) appendChoice(b []byte) []byte {
 	c, n := &t.choice, len(s.pool.View().Endpoints())
 	d := c.Definition.Stargate()
 	b = appendQuoted(b, "routing.expression", c.Canonical)
-	b = field(b, "routing.algorithm", c.Algorithm)
+	b = appendField(b, "routing.algorithm", c.Algorithm)
 	b = appendQuoted(b, "routing.requested_algorithm", c.Requested)
 	b = appendQuoted(b, "routing.base", c.Base)
-	b = field(b, "routing.cache", c.Result.String())
+	b = appendField(b, "routing.cache", c.Result.String())
 	if comparator, ok := d.Comparator(); ok {
-		b = field(b, "routing.comparator", comparator.String())
-		b = number(b, "routing.sample_count_configured", uint64(d.Samples(math.MaxInt)))
-		b = number(b, "routing.sample_count_effective", uint64(d.Samples(n)))
+		b = appendField(b, "routing.comparator", comparator.String())
+		b = appendNumber(b, "routing.sample_count_configured", uint64(d.Samples(math.MaxInt)))
+		b = appendNumber(b, "routing.sample_count_effective", uint64(d.Samples(n)))
 	}
-	return number(b, "routing.num_candidates", uint64(n))
+	return appendNumber(b, "routing.num_candidates", uint64(n))
 }
 
 // appendRequest appends how the pick went and what the request said.
 func (s *stream) appendRequest(b []byte) []byte {
 	t, o := s.route, s.filter.routed.runner.Outcome()
-	b = number(b, "routing.rank_depth", uint64(o.RankDepth))
-	b = field(b, "routing.selected_after_kv_free_tokens_skip", strconv.FormatBool(o.KVSkip))
-	b = number(b, "routing.retry_attempts", uint64(t.retries))
-	b = number(b, "request.input_tokens", t.request.InputTokens)
-	b = number(b, "request.priority", uint64(t.request.Priority))
-	b = number(b, "request.max_wait_ms", uint64(t.maxWait/time.Millisecond))
-	b = number(b, "request.slo_ms", t.request.SLO)
-	return field(b, "request.cache_affinity_key_present", strconv.FormatBool(t.request.AffinityKey != ""))
+	b = appendNumber(b, "routing.rank_depth", uint64(o.RankDepth))
+	b = appendField(b, "routing.selected_after_kv_free_tokens_skip", strconv.FormatBool(o.KVSkip))
+	b = appendNumber(b, "routing.retry_attempts", uint64(t.retries))
+	b = appendNumber(b, "request.input_tokens", t.request.InputTokens)
+	b = appendNumber(b, "request.priority", uint64(t.request.Priority))
+	b = appendNumber(b, "request.max_wait_ms", uint64(t.maxWait/time.Millisecond))
+	b = appendNumber(b, "request.slo_ms", t.request.SLO)
+	return appendField(b, "request.cache_affinity_key_present", strconv.FormatBool(t.request.AffinityKey != ""))
 }
 
-// field appends a name and a value that needs no quotes; "" is left out.
-func field(b []byte, name, value string) []byte {
+// appendField appends a name and a value that needs no quotes; "" is left out.
+func appendField(b []byte, name, value string) []byte {
 	if value == "" {
 		return b
 	}
@@ -115,8 +115,8 @@ func field(b []byte, name, value string) []byte {
 	return append(append(b, '='), value...)
 }
 
-func number(b []byte, name string, value uint64) []byte {
-	return field(b, name, strconv.FormatUint(value, 10))
+func appendNumber(b []byte, name string, value uint64) []byte {
+	return appendField(b, name, strconv.FormatUint(value, 10))
 }
 
 // appendQuoted appends a name and text that may hold anything; "" is left out.

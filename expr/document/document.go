@@ -40,6 +40,8 @@ type Node struct {
 }
 
 // Under returns the pointer of a member of n, whether it is there or not.
+//
+//go:noinline
 func (n Node) Under(key string) string {
 	b := append([]byte(n.Pointer), '/')
 	for i := range len(key) {

@@ -2,10 +2,7 @@
 
 package stargate
 
-import (
-	"cmp"
-	"slices"
-)
+import ()
 
 // affinity returns the positions of the endpoints that the request's affinity
 // key prefers, at most d.selection of those not excluded; none without a key.
@@ -89,11 +86,6 @@ func (p *Picker) nearest(dst []int32, key uint64, count, virtual int) []int32 {
 		p.distances[i] = distance
 		dst = append(dst, int32(i))
 	}
-	slices.SortFunc(dst, func(a, b int32) int {
-		if c := cmp.Compare(p.distances[a], p.distances[b]); c != 0 {
-			return c
-		}
-		return cmp.Compare(a, b)
-	})
+	p.sorted(dst, p.distances)
 	return dst[:min(count, len(dst))]
 }

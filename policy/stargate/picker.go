@@ -3,8 +3,7 @@
 package stargate
 
 import (
-	"cmp"
-	"slices"
+	"sort"
 	"time"
 )
 
@@ -44,6 +43,7 @@ type Picker struct {
 	clockwise []int32 // eligible endpoints in the order of affinity
 	skip      []bool
 	distances []uint64
+	byKey     byKey
 }
 
 // NewPicker returns a picker.
@@ -201,9 +201,8 @@ func (p *Picker) best(members []int32, samples uint64, compare func(a, b int32) 
 // a uniform sample. Samples of up to maxSamples are kept in order while the
 // members go by.
 func (p *Picker) firstOf(members []int32, k int) []int32 {
-	byOrder := func(a, b int32) int { return cmp.Compare(p.order[a], p.order[b]) }
 	if k > maxSamples {
-		slices.SortFunc(members, byOrder)
+		p.sorted(members, p.order)
 		return members[:k]
 	}
 	for i, m := range members {
@@ -218,6 +217,28 @@ func (p *Picker) firstOf(members []int32, k int) []int32 {
 		members[at] = m
 	}
 	return members[:k]
+}
+
+// sorted sorts positions by their keys, equal ones by position.
+func (p *Picker) sorted(positions []int32, keys []uint64) {
+	p.byKey = byKey{positions, keys}
+	sort.Sort(&p.byKey)
+}
+
+// byKey is positions and their keys, by position.
+type byKey struct {
+	positions []int32
+	keys      []uint64
+}
+
+func (b *byKey) Len() int      { return len(b.positions) }
+func (b *byKey) Swap(i, j int) { b.positions[i], b.positions[j] = b.positions[j], b.positions[i] }
+func (b *byKey) Less(i, j int) bool {
+	x, y := b.positions[i], b.positions[j]
+	if b.keys[x] != b.keys[y] {
+		return b.keys[x] < b.keys[y]
+	}
+	return x < y
 }
 
 // shuffled returns the place of position n in the order that draw stands for:

@@ -5,6 +5,7 @@ package stargate
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -12,6 +13,18 @@ import (
 type point struct {
 	hash     uint64
 	position int32
+}
+
+// byHash sorts points by hash, then position.
+type byHash []point
+
+func (p byHash) Len() int      { return len(p) }
+func (p byHash) Swap(i, j int) { p[i], p[j] = p[j], p[i] }
+func (p byHash) Less(i, j int) bool {
+	if p[i].hash != p[j].hash {
+		return p[i].hash < p[j].hash
+	}
+	return p[i].position < p[j].position
 }
 
 // ring is the consistent-hash ring of a target and definition over one list of
@@ -132,12 +145,7 @@ func (s *rings) build(f fields, owner *Instance, endpoints []Endpoint, virtual i
 			g.points = append(g.points, point{f.sum(), int32(i)})
 		}
 	}
-	slices.SortFunc(g.points, func(a, b point) int {
-		if c := cmp.Compare(a.hash, b.hash); c != 0 {
-			return c
-		}
-		return cmp.Compare(a.position, b.position)
-	})
+	sort.Sort(byHash(g.points))
 	owner.ring = g
 	s.bytes += g.bytes()
 	s.push(g)
