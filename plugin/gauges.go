@@ -3,7 +3,6 @@
 package main
 
 import (
-	"strings"
 	"time"
 )
 
@@ -124,12 +123,27 @@ func (g *gauges) engine(c *collector, f *fleet) {
 	}
 }
 
+// gaugeLabel is an endpoint's name as a part of a metric's.
+func gaugeLabel(name string) string {
+	b := make([]byte, 0, len(name))
+	for i := range len(name) {
+		switch c := name[i]; c {
+		case ':', '/':
+			b = append(b, '_')
+		case '[', ']':
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(b)
+}
+
 // of returns the gauges of an endpoint, nil where all are taken.
 func (g *gauges) of(c *collector, name string) *engineGauges {
 	ids := g.engines[name]
 	if ids == nil && len(g.engines) < c.config.gauges {
 		ids = &engineGauges{}
-		label := strings.NewReplacer(":", "_", "/", "_", "[", "", "]", "").Replace(name)
+		label := gaugeLabel(name)
 		for i, metric := range engineGaugeNames {
 			ids.ids[i], _ = c.defineMetric(gaugeMetric, "kvsteer_endpoint_"+metric+"."+label)
 		}

@@ -51,79 +51,97 @@ func (v *vm) logLimited(level logLevel, line string) {
 // logBuilt tells of a definition that was built.
 func (s *stream) logBuilt() {
 	if c := &s.route.choice; c.Result == expr.Miss {
-		s.filter.logLimited(logInfo, "kvsteer: routing built"+string(s.appendChoice(nil)))
+		s.filter.logLimited(logInfo, "kvsteer: routing built"+s.choiceFields())
 	}
 }
 
 // logAccepted tells how a request was routed, where somebody listens.
 func (s *stream) logAccepted() {
 	if s.filter.debugging {
-		s.filter.log(logDebug, "kvsteer: routing accepted"+string(s.appendRequest(s.appendChoice(nil))))
+		s.filter.log(logDebug, "kvsteer: routing accepted"+s.choiceFields()+s.requestFields())
 	}
 }
 
 // logRejected tells of an expression or header that was refused.
 func (s *stream) logRejected(r *expr.Rejection) {
 	t := s.route
-	b := append([]byte("kvsteer: routing rejected code="), r.Code.String()...)
-	b = appendField(b, "reason", r.Reason.String())
-	b = appendQuoted(b, "parameter", r.Parameter)
-	b = appendField(b, "header", r.Header)
-	b = appendQuoted(b, "model", t.request.Model)
-	b = appendField(b, "routing_key_present", strconv.FormatBool(t.request.RoutingKey != ""))
-	b = appendQuoted(b, "raw", t.value)
-	s.filter.logLimited(logWarn, string(b))
+	line := "kvsteer: routing rejected code=" + r.Code.String()
+	for _, f := range [...][2]string{
+		{"reason", r.Reason.String()},
+		{"parameter", quoted(r.Parameter)},
+		{"header", r.Header},
+		{"model", quoted(t.request.Model)},
+		{"routing_key_present", strconv.FormatBool(t.request.RoutingKey != "")},
+		{"raw", quoted(t.value)},
+	} {
+		line = withField(line, f[0], f[1])
+	}
+	s.filter.logLimited(logWarn, line)
 }
 
-// appendChoice appends what is known of the definition and its choice.
-func (s *stream) appendChoice(b []byte) []byte {
-	t := s.route
-	c, n := &t.choice, len(s.pool.View().Endpoints())
+// choiceFields is what is known of the definition.
+func (s *stream) choiceFields() (line string) {
+	c, n := &s.route.choice, len(s.pool.View().Endpoints())
 	d := c.Definition.Stargate()
-	b = appendQuoted(b, "routing.expression", c.Canonical)
-	b = appendField(b, "routing.algorithm", c.Algorithm)
-	b = appendQuoted(b, "routing.requested_algorithm", c.Requested)
-	b = appendQuoted(b, "routing.base", c.Base)
-	b = appendField(b, "routing.cache", c.Result.String())
-	if comparator, ok := d.Comparator(); ok {
-		b = appendField(b, "routing.comparator", comparator.String())
-		b = appendNumber(b, "routing.sample_count_configured", uint64(d.Samples(math.MaxInt)))
-		b = appendNumber(b, "routing.sample_count_effective", uint64(d.Samples(n)))
+	comparator, configured, effective := "", "", ""
+	if by, ok := d.Comparator(); ok {
+		comparator = by.String()
+		configured, effective = strconv.Itoa(d.Samples(math.MaxInt)), strconv.Itoa(d.Samples(n))
 	}
-	return appendNumber(b, "routing.num_candidates", uint64(n))
+	for _, f := range [...][2]string{
+		{"routing.expression", whole(c.Canonical)},
+		{"routing.algorithm", c.Algorithm},
+		{"routing.requested_algorithm", quoted(c.Requested)},
+		{"routing.base", quoted(c.Base)},
+		{"routing.cache", c.Result.String()},
+		{"routing.comparator", comparator},
+		{"routing.sample_count_configured", configured},
+		{"routing.sample_count_effective", effective},
+		{"routing.num_candidates", strconv.Itoa(n)},
+	} {
+		line = withField(line, f[0], f[1])
+	}
+	return line
 }
 
-// appendRequest appends how the pick went and what the request said.
-func (s *stream) appendRequest(b []byte) []byte {
+// requestFields is how the pick went and what the request said.
+func (s *stream) requestFields() (line string) {
 	t, o := s.route, s.filter.routed.runner.Outcome()
-	b = appendNumber(b, "routing.rank_depth", uint64(o.RankDepth))
-	b = appendField(b, "routing.selected_after_kv_free_tokens_skip", strconv.FormatBool(o.KVSkip))
-	b = appendNumber(b, "routing.retry_attempts", uint64(t.retries))
-	b = appendNumber(b, "request.input_tokens", t.request.InputTokens)
-	b = appendNumber(b, "request.priority", uint64(t.request.Priority))
-	b = appendNumber(b, "request.max_wait_ms", uint64(t.maxWait/time.Millisecond))
-	b = appendNumber(b, "request.slo_ms", t.request.SLO)
-	return appendField(b, "request.cache_affinity_key_present", strconv.FormatBool(t.request.AffinityKey != ""))
-}
-
-// appendField appends a name and a value that needs no quotes; "" is left out.
-func appendField(b []byte, name, value string) []byte {
-	if value == "" {
-		return b
+	for _, f := range [...][2]string{
+		{"routing.rank_depth", strconv.Itoa(o.RankDepth)},
+		{"routing.selected_after_kv_free_tokens_skip", strconv.FormatBool(o.KVSkip)},
+		{"routing.retry_attempts", strconv.Itoa(t.retries)},
+		{"request.input_tokens", strconv.FormatUint(t.request.InputTokens, 10)},
+		{"request.priority", strconv.FormatUint(uint64(t.request.Priority), 10)},
+		{"request.max_wait_ms", strconv.FormatInt(t.maxWait.Milliseconds(), 10)},
+		{"request.slo_ms", strconv.FormatUint(t.request.SLO, 10)},
+		{"request.cache_affinity_key_present", strconv.FormatBool(t.request.AffinityKey != "")},
+	} {
+		line = withField(line, f[0], f[1])
 	}
-	b = append(append(b, ' '), name...)
-	return append(append(b, '='), value...)
+	return line
 }
 
-func appendNumber(b []byte, name string, value uint64) []byte {
-	return appendField(b, name, strconv.FormatUint(value, 10))
-}
-
-// appendQuoted appends a name and text that may hold anything; "" is left out.
-func appendQuoted(b []byte, name, value string) []byte {
+// withField is a line with one more field; one without a value is left out.
+func withField(line, name, value string) string {
 	if value == "" {
-		return b
+		return line
 	}
-	b = append(append(b, ' '), name...)
-	return append(expr.AppendLogged(append(b, '=', '"'), value), '"')
+	return line + " " + name + "=" + value
+}
+
+// quoted is text that may hold anything, cut and escaped; "" stays "".
+func quoted(text string) string {
+	if text == "" {
+		return ""
+	}
+	return `"` + string(expr.AppendLogged(nil, text)) + `"`
+}
+
+// whole is text of printable ASCII, escaped but not cut.
+func whole(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strconv.Quote(text)
 }
