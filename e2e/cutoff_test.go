@@ -68,14 +68,14 @@ func TestReloadedVMIsToldWhatItKnew(t *testing.T) {
 		c.reply(t, e.steered(chatPath, c.body(t)))
 		talks = append(talks, c)
 	}
-	settle()
+	e.settle()
 	read := e.stat("kvsteer_handovers_read")
 	e.sendWithTrailers(talks[0].body(t))
 	e.await("the new VM has read a hand-over", func() bool {
 		e.post(chatPath, talks[0].body(t))
 		return e.stat("kvsteer_handovers_read") > read
 	})
-	settle()
+	e.settle()
 	for i, c := range talks {
 		a := e.post(chatPath, c.body(t))
 		if a.decision.match < 1500 {

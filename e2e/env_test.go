@@ -301,6 +301,43 @@ func (e *env) await(what string, holds func() bool) {
 	}
 }
 
+// passTick waits until each worker has had a tick of the plugin. What a worker
+// counts shows with its next tick; which worker gets a connection is up to the
+// kernel, and Envoy tells how many each has had.
+func (e *env) passTick() {
+	e.t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	counted, before := e.stat("kvsteer_bypass_method"), e.connections()
+	e.await("every worker gets a connection", func() bool {
+		resp, err := client.Do(e.request(http.MethodGet, "/health", nil))
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		e.read(resp)
+		counted++
+		for worker, n := range e.connections() {
+			if n == before[worker] {
+				return false
+			}
+		}
+		return true
+	})
+	e.awaitStat("kvsteer_bypass_method", counted)
+}
+
+// connections returns how many connections each worker has accepted.
+func (e *env) connections() map[string]int64 {
+	e.t.Helper()
+	stats, err := e.envoy.Admin.Stats(e.t.Context(), `^listener\.127.*\.worker_\d+\.downstream_cx_total$`)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	if len(stats) == 0 {
+		e.t.Fatal("Envoy counts no connections by worker")
+	}
+	return stats
+}
+
 // awaitStat polls until a counter has a value.
 func (e *env) awaitStat(name string, want int64) {
 	e.t.Helper()

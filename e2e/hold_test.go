@@ -192,15 +192,6 @@ func TestSlowFirstClients(t *testing.T) {
 	})
 }
 
-// passTick waits for a tick of the plugin: what is counted from here on shows
-// with the next one.
-func (e *env) passTick() {
-	e.t.Helper()
-	before := e.stat("kvsteer_bypass_method")
-	e.send(e.request(http.MethodGet, "/health", nil))
-	e.awaitStat("kvsteer_bypass_method", before+1)
-}
-
 // A client that pauses in the middle of its body is let go with what is there.
 func TestClientThatPausesInItsBody(t *testing.T) {
 	e := start(t, options{workers: 1})

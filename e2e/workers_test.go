@@ -7,20 +7,25 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kvsteer/kvsteer/e2e/engine"
 )
 
 // scatter makes every request come on a connection of its own, which the kernel
-// gives to any worker.
+// gives to any worker. It returns when all workers serve and have met.
 func (e *env) scatter() {
+	e.t.Helper()
 	e.client = &http.Client{Transport: &http.Transport{DisableCompression: true, DisableKeepAlives: true}}
+	e.settle()
 }
 
-// settle waits for what a worker has learnt to reach the others: two ticks of
-// the plugin, which nothing shows from outside.
-func settle() { time.Sleep(120 * time.Millisecond) }
+// settle waits for what a worker has learnt to reach the others: in one tick it
+// tells, in another they hear.
+func (e *env) settle() {
+	e.t.Helper()
+	e.passTick()
+	e.passTick()
+}
 
 // conversations plays some talks turn by turn and returns the share of prompt
 // tokens that engines found in their caches, and how often a talk moved.
@@ -39,7 +44,7 @@ func (e *env) conversations(talks, turns int) (hit float64, moved int) {
 			home[i] = a.engine
 			c.reply(e.t, a)
 		}
-		settle()
+		e.settle()
 	}
 	var sum engine.Stats
 	for _, one := range e.engines {
@@ -82,10 +87,6 @@ func TestTwoWorkersHitLikeOne(t *testing.T) {
 func TestStoredAnswersAreFollowedByAnyWorker(t *testing.T) {
 	e := start(t, options{workers: 2})
 	e.scatter()
-	for range 20 { // both workers serve
-		e.post(chatPath, newTalk(1).body(t))
-	}
-	settle()
 	for i := range 12 {
 		a := e.steered("/v1/responses", fmt.Sprintf(`{"model":"m","input":"question %d %s"}`, i, strings.Repeat("why? ", 400)))
 		_, rest, _ := strings.Cut(string(a.body), `"id":"`)
@@ -93,7 +94,7 @@ func TestStoredAnswersAreFollowedByAnyWorker(t *testing.T) {
 		if !ok {
 			t.Fatalf("no id in %.200s", a.body)
 		}
-		settle()
+		e.settle()
 		for range 3 {
 			b := e.steered("/v1/responses", fmt.Sprintf(`{"model":"m","input":"go on","previous_response_id":%q}`, id))
 			if b.engine != a.engine {
@@ -160,7 +161,7 @@ func TestEmptiedEngineIsNoticed(t *testing.T) {
 			t.Fatal(err)
 		}
 		e.client.CloseIdleConnections()
-		time.Sleep(1100 * time.Millisecond) // an endpoint's usage is read once a second
+		e.passUsage(home, address)
 		for i, c := range talks[:3] {
 			if a := e.post(chatPath, c.body(t)); a.engine != address || a.status != http.StatusOK {
 				t.Errorf("answer %d after the restart: status %d from %s", i, a.status, a.engine)
@@ -170,6 +171,28 @@ func TestEmptiedEngineIsNoticed(t *testing.T) {
 		return
 	}
 	t.Fatal("no engine has three conversations")
+}
+
+// passUsage waits until the plugin reads usages again that it has just read. It
+// reads those of an endpoint once a second, so another one shows when that time
+// is over.
+func (e *env) passUsage(home map[string][]*talk, spared string) {
+	e.t.Helper()
+	e.passTick()
+	for address, talks := range home {
+		if address == spared {
+			continue
+		}
+		before := e.stat("kvsteer_usages_read")
+		e.await("usages of "+address+" are read twice", func() bool {
+			if a := e.steered(chatPath, talks[0].body(e.t)); a.engine != address {
+				e.t.Fatalf("a conversation of %s went to %s", address, a.engine)
+			}
+			return e.stat("kvsteer_usages_read") >= before+2
+		})
+		return
+	}
+	e.t.Fatalf("only %s has conversations", spared)
 }
 
 // A server that fails every request it gets is asked now and then only.

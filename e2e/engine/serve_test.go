@@ -187,10 +187,14 @@ func TestFaults(t *testing.T) {
 		t.Errorf("after the last of Times: %d, %v, want 200", status, err)
 	}
 	set(Fault{Kind: Hang})
-	done := make(chan int)
+	done, before := make(chan int), len(e.Received())
 	go func() { status, _ := try(); done <- status }()
-	for before := len(e.Received()); len(e.Received()) == before; {
-		time.Sleep(time.Millisecond)
+	for len(e.Received()) == before {
+		select {
+		case status := <-done:
+			t.Fatalf("status %d from an engine that hangs", status)
+		case <-time.After(time.Millisecond):
+		}
 	}
 	set(Fault{})
 	if status := <-done; status != 200 {
