@@ -50,6 +50,7 @@ func (f *filter) warmUp() {
 		f.warmUpAnswer(p, d.First(), q)
 		p.View().Tick(now)
 	}
+	f.warmUpRouting(p, r.ask(len(warmUpBody), 3*time.Second))
 }
 
 // warmUpBody has one of everything that costs the scanner a function: tools,
