@@ -31,7 +31,8 @@ func (e *syntaxError) Unwrap() error { return ErrSyntax }
 func Parse(text []byte, pointer string) (Node, error) {
 	p := parser{text: string(text)}
 	if !utf8.ValidString(p.text) {
-		return Node{}, p.wrong("a text that is not UTF-8")
+		p.wrong("a text that is not UTF-8")
+		return Node{}, p.err
 	}
 	n := p.value(pointer, 0)
 	if p.space(); p.err == nil && p.at < len(p.text) {
@@ -51,12 +52,12 @@ type parser struct {
 	err  error
 }
 
-func (p *parser) wrong(what string) error {
+// wrong notes a fault at this place and ends the reading.
+func (p *parser) wrong(what string) {
 	if p.err == nil {
 		p.err = &syntaxError{p.at, what}
 	}
 	p.at = len(p.text)
-	return p.err
 }
 
 func (p *parser) space() {
