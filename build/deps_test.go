@@ -28,7 +28,7 @@ var bans = []struct {
 	{"policy/load", module, "leaves know nothing of ours"},
 	{"policy", module + "/plugin", "imports point from plugin to policy"},
 	{"policy", "github.com/tetratelabs", "only the plugin's host files bind Envoy"},
-	{"policy", "github.com/go-json-experiment", "the core's parsers are ours; jsontext is for configurations"},
+	{"policy", "github.com/tidwall", "the core's parsers are ours; gjson is what benchmarks and tests compare with"},
 	{"policy", "os", "pure packages read no environment, and os brings WASI calls along"},
 	{"policy", "fmt", "fmt allocates and brings os along"},
 	{"policy", "log", "pure packages don't log"},
