@@ -46,19 +46,30 @@ const patience = 30 * time.Second
 // is shown where the test fails.
 func start(t *testing.T, o options) *env {
 	t.Helper()
+	skipWithoutEnvoy(t)
+	e := &env{t: t}
+	e.startEngines(4)
+	e.startEnvoy(o)
+	return e
+}
+
+func skipWithoutEnvoy(t *testing.T) {
+	t.Helper()
 	if os.Getenv("KVSTEER_SKIP_ENVOY") == "1" {
 		t.Skip("KVSTEER_SKIP_ENVOY=1")
 	}
-	e := &env{t: t}
-	e.startEngines()
-	e.startEnvoy(o)
-	return e
 }
 
 // startEnvoy starts an Envoy in front of the engines; e speaks to it from then
 // on.
 func (e *env) startEnvoy(o options) {
-	t := e.t
+	e.t.Helper()
+	root := projectRoot(e.t)
+	e.launch(root, e.configuration(root, o), o.workers)
+}
+
+// projectRoot returns the root of a project whose plugin is built.
+func projectRoot(t *testing.T) string {
 	t.Helper()
 	root, err := envoy.Root()
 	if err != nil {
@@ -67,11 +78,18 @@ func (e *env) startEnvoy(o options) {
 	if _, err := os.Stat(envoy.Module(root)); err != nil {
 		t.Fatalf("the plugin is not built (make wasm): %v", err)
 	}
+	return root
+}
+
+// launch starts an Envoy with a configuration and lets the test's end stop it.
+func (e *env) launch(root, config string, workers int) {
+	t := e.t
+	t.Helper()
 	binary, err := envoy.Find(t.Context(), filepath.Join(root, "build/out"), os.Stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	instance, err := envoy.Start(t.Context(), binary, e.configuration(root, o), envoy.Options{Workers: o.workers})
+	instance, err := envoy.Start(t.Context(), binary, config, envoy.Options{Workers: workers})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,9 +111,9 @@ func (e *env) in(t *testing.T) *env {
 	return &sub
 }
 
-func (e *env) startEngines() {
+func (e *env) startEngines(n int) {
 	e.t.Helper()
-	for range 4 {
+	for range n {
 		one, err := engine.Start(engine.Config{PrefillRate: 1e9, DecodeRate: 1e9, DefaultTokens: 4, Keep: 2000})
 		if err != nil {
 			e.t.Fatal(err)
