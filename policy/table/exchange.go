@@ -41,6 +41,20 @@ func (t *Table) Place(e int, p Placement, now time.Duration) {
 	t.place(e, key{hash: p.Hash, tag: p.Tag}, p.Size, touched)
 }
 
+// Since returns how long ago endpoint e's placement of a block was touched;
+// false if e isn't believed to hold it. Resolution 1 ms.
+func (t *Table) Since(e int, hash, tag uint64, now time.Duration) (time.Duration, bool) {
+	if !t.live(e) {
+		return 0, false
+	}
+	t.tick(now)
+	n := t.findNode(t.find(key{hash: hash, tag: tag}), e)
+	if n == 0 {
+		return 0, false
+	}
+	return time.Duration(t.age(n)) * time.Millisecond, true
+}
+
 // Newest visits the placements of all endpoints, newest first, until visit
 // returns false. Visit must not change the table.
 //

@@ -15,7 +15,7 @@ const (
 	// endpoint in 16 words.
 	MaxEndpoints = 1024
 
-	// Defaults of Config, about 4.5 MiB in all: with 256 endpoints a holder
+	// Defaults of Config, about 4.3 MiB in all: with 256 endpoints a holder
 	// row is half a cache line, and two placements per block leave room for
 	// prefixes that several endpoints share.
 	defaultEndpoints = 256
