@@ -12,6 +12,7 @@
 //	stream.go           one request: classify → scan → pick → learn
 //	response.go         its answer: who served, correct what was learnt; standing.go, usage.go, answers.go
 //	exchange.go         worker threads act as one gateway: exchange_*.go, handover.go
+//	routing.go          routing expressions, where there is a routing section
 //	metrics.go          counters, flushed from the tick
 //
 // A VM is single-threaded. Nothing here starts a goroutine, a timer or a

@@ -31,6 +31,9 @@ func survive() {
 // panicked notes a panic that an entry point survived.
 func (v *vm) panicked(p any) {
 	v.metrics.add(panics, 1)
+	if v.routed != nil {
+		v.routed.metrics.failed()
+	}
 	text := "panic"
 	switch p := p.(type) {
 	case error:

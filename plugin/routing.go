@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kvsteer/kvsteer/expr"
@@ -91,22 +92,21 @@ func (f *filter) startRouting(c *expr.Config) {
 		", models with a definition of their own: "+strconv.Itoa(c.Models()))
 }
 
-// stopRouting gives back what the section holds.
+// stopRouting gives back what the section's caches hold. Requests that are under
+// way all the same can still end.
 func (f *filter) stopRouting() {
-	r := f.router
-	if r == nil {
+	if f.router == nil {
 		return
 	}
-	r.Close()
+	f.router.Close()
 	s := f.vm.routings()
-	s.routers = slices.DeleteFunc(s.routers, func(other *router) bool { return other == r })
-	f.router = nil
+	s.routers = slices.DeleteFunc(s.routers, func(r *router) bool { return r == f.router })
 }
 
 // refuseRouting counts a configuration that was refused for its section.
 func (f *filter) refuseRouting(faults []fault) {
 	for _, fault := range faults {
-		if fault.pointer == routingPointer || hasPrefixFold([]byte(fault.pointer), routingPointer+"/") {
+		if fault.pointer == routingPointer || strings.HasPrefix(fault.pointer, routingPointer+"/") {
 			m := &f.vm.routings().metrics
 			m.loaded(false)
 			m.flush(f.host) // there may be no tick

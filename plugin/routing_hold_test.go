@@ -3,6 +3,7 @@
 package main
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -291,4 +292,76 @@ func TestQueueLimitGrowsWhileHeld(t *testing.T) {
 			t.Errorf("%d retries in 370 ms", n)
 		}
 	})
+}
+
+func TestFilterEndsBeforeItsRequests(t *testing.T) {
+	drive(t, oneSlot(""), func(t *testing.T, d *driver) {
+		d.filled()
+		id, _ := d.stream(willing("1000"), false)
+		d.vm.done(root)
+		d.finish(id)
+		for _, line := range d.host.logs {
+			if strings.Contains(line, "panic") {
+				t.Error(line)
+			}
+		}
+	})
+}
+
+// TestRoutedRequestsLeaveNothing plays requests that ask for anything and end
+// anywhere, and looks for what is left of them.
+func TestRoutedRequestsLeaveNothing(t *testing.T) {
+	h := newFakeHost(oneSlot(`"max_waiting":5,`))
+	n := newNative(h)
+	d := start(t, h, n)
+	f := n.roots[root].(*filter)
+	random := rand.New(rand.NewPCG(3, 4))
+	headers := [][][2]string{
+		chatHeaders(-1), willing("40"), willing("0"), willing("60000", "x-priority", "3"), asking("sticky"), asking("random"),
+		append(without(willing("40"), ":method"), [2]string{":method", "GET"}), append(willing("40"), [2]string{"upgrade", "x"}),
+		append(chatHeaders(-1), [2]string{"x-max-wait-ms", "20"}, [2]string{"x-input-tokens", "x"}),
+	}
+	var live []uint32
+	for range 3000 {
+		id, _ := d.stream(headers[random.IntN(len(headers))], false)
+		live = append(live, id)
+		at := random.IntN(len(live))
+		switch body := chatBody("u"+strconv.Itoa(random.IntN(9)), 1); random.IntN(6) {
+		case 0:
+			d.body(live[at], body[:random.IntN(len(body))], false)
+		case 1:
+			d.body(live[at], body, true)
+		case 2:
+			if d.destination(live[at]) != "" {
+				d.answer(live[at], "10.0.0.1:80", "{}")
+			}
+		case 3, 4:
+			d.finish(live[at])
+			live = slices.Delete(live, at, at+1)
+		}
+		if random.IntN(2) == 0 {
+			d.tick(holdPeriod)
+		}
+		if f.routed.held != len(f.router.held) || f.routed.held > 5 {
+			t.Fatalf("%d requests are held, %d counted, at most 5 may be", len(f.router.held), f.routed.held)
+		}
+	}
+	for _, id := range live {
+		d.finish(id)
+	}
+	d.tick(tickPeriod)
+	if len(f.router.held) != 0 || f.routed.held != 0 || f.readers.lent != 0 || len(f.waiting) != 0 || f.fast {
+		t.Errorf("left: %d held, %d readers, %d waiting, fast ticks %v", f.routed.held, f.readers.lent, len(f.waiting), f.fast)
+	}
+	seen := map[*route]bool{}
+	for _, r := range f.router.spare {
+		if seen[r] {
+			t.Fatal("a route was given back twice")
+		}
+		seen[r] = true
+	}
+	if e := f.pools[0].View().Endpoints()[0]; e.InFlight() != 0 || e.Queued() != 0 {
+		t.Errorf("%d flights with %d tokens are left", e.InFlight(), e.Queued())
+	}
+	d.want(map[string]int64{"flights_started": h.metric("kvsteer_flights_ended"), "panics": 0})
 }
