@@ -17,7 +17,7 @@ type report struct {
 	Workload *workload
 	Envoy    string
 	Results  []result
-	Claims   []Claim
+	Claims   []claim
 }
 
 //go:embed report.html

@@ -94,8 +94,8 @@ func tokens(n int) string { return fmt.Sprintf("%.2f M", float64(n)/1e6) }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
 
-// A Claim is something the demo promises, and whether it came true.
-type Claim struct {
+// A claim is something the demo promises, and whether it came true.
+type claim struct {
 	Text string
 	True bool
 }
@@ -103,22 +103,22 @@ type Claim struct {
 // claims judges kvsteer, the last result, by the others. Prefilled tokens and
 // the 99th percentile are promised for the demo's own workload; of a trace it
 // is the mean alone that is.
-func claims(results []result, ownWorkload bool) []Claim {
+func claims(results []result, ownWorkload bool) []claim {
 	steered, others := &results[len(results)-1], results[:len(results)-1]
 	failed := 0
 	for i := range results {
 		failed += results[i].Failed
 	}
-	out := []Claim{{"no request failed", failed == 0}}
+	out := []claim{{"no request failed", failed == 0}}
 	for i := range others {
 		o := &others[i]
-		out = append(out, Claim{"mean time to first token below " + o.Name + "'s", steered.Mean() < o.Mean()})
+		out = append(out, claim{"mean time to first token below " + o.Name + "'s", steered.Mean() < o.Mean()})
 		if ownWorkload {
-			out = append(out, Claim{"99th percentile below " + o.Name + "'s", steered.Percentile(99) < o.Percentile(99)})
+			out = append(out, claim{"99th percentile below " + o.Name + "'s", steered.Percentile(99) < o.Percentile(99)})
 		}
 	}
 	if ownWorkload {
-		out = append(out, Claim{"at most half of " + others[0].Name + "'s prefilled tokens", 2*steered.Prefilled <= others[0].Prefilled})
+		out = append(out, claim{"at most half of " + others[0].Name + "'s prefilled tokens", 2*steered.Prefilled <= others[0].Prefilled})
 	}
 	return out
 }
