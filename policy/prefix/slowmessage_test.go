@@ -69,14 +69,10 @@ func (s *slow) messageFields(v *tree) (role uint64, k kind, fields uint64, weigh
 			default:
 				k = kindOther
 			}
-		case target == targetType && item.kind == 's' && !textType(item.text):
-			sum, _ := s.field(slotType, item)
+		default:
+			sum, size := s.memberField(target, slot, item)
 			fields += sum
-			weight += 2
-		case target == targetField:
-			sum, size := s.field(slot, item)
-			fields += sum
-			weight += slowWeight(slot, sum, size)
+			weight += size
 		}
 	}
 	for i, key := range v.keys {
@@ -146,19 +142,29 @@ func (s *slow) part(c *slowStream, v *tree) {
 		switch {
 		case target == targetText && item.kind == 's':
 			c.text(item.text)
-		case target == targetType && item.kind == 's' && !textType(item.text):
-			sum, _ := s.field(slotType, item)
+		default:
+			sum, size := s.memberField(target, slot, item)
 			fields += sum
-			weight += 2
-		case target == targetField:
-			sum, size := s.field(slot, item)
-			fields += sum
-			weight += slowWeight(slot, sum, size)
+			weight += size
 		}
 	}
 	if fields != 0 {
 		c.frame(binary.LittleEndian.AppendUint64([]byte{0xff, 'F'}, fields), weight)
 	}
+}
+
+// memberField returns the sum of a member that is a field of its message or part, and what it counts
+// for; 0 for any other.
+func (s *slow) memberField(target target, slot slot, item *tree) (sum uint64, weight int) {
+	switch {
+	case target == targetType && item.kind == 's' && !textType(item.text):
+		sum, _ = s.field(slotType, item)
+		return sum, 2
+	case target == targetField:
+		sum, size := s.field(slot, item)
+		return sum, slowWeight(slot, sum, size)
+	}
+	return 0, 0
 }
 
 // isBilling reports whether the first part of a system prompt is Claude Code's billing line.
