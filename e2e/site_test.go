@@ -28,39 +28,13 @@ type site struct {
 // startSite brings it up with one worker.
 func startSite(t *testing.T, section string) *site {
 	t.Helper()
-	if os.Getenv("KVSTEER_SKIP_ENVOY") == "1" {
-		t.Skip("KVSTEER_SKIP_ENVOY=1")
-	}
-	root, err := envoy.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary, err := envoy.Find(t.Context(), filepath.Join(root, "build/out"), os.Stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &site{env: &env{t: t, client: &http.Client{}}, extension: filepath.Join(t.TempDir(), "kvsteer.yaml"), section: section}
-	for range 6 {
-		one, err := engine.Start(engine.Config{PrefillRate: 1e9, DecodeRate: 1e9, DefaultTokens: 4, Keep: 1000})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(one.Close)
-		s.engines = append(s.engines, one)
-	}
+	skipWithoutEnvoy(t)
+	root := projectRoot(t)
+	s := &site{env: &env{t: t}, extension: filepath.Join(t.TempDir(), "kvsteer.yaml"), section: section}
+	s.startEngines(6)
 	slices.SortFunc(s.engines, func(a, b *engine.Engine) int { return strings.Compare(a.Address(), b.Address()) })
 	s.idle()
-	config := s.split(root)
-	if s.envoy, err = envoy.Start(t.Context(), binary, config, envoy.Options{Workers: 1}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		s.client.CloseIdleConnections()
-		if t.Failed() {
-			t.Logf("Envoy's log:\n%s", s.envoy.Log())
-		}
-		s.envoy.Stop()
-	})
+	s.launch(root, s.split(root), 1)
 	return s
 }
 
