@@ -92,13 +92,13 @@ func (c *Catalog) collectNames(algorithms []Algorithm) (faults []error) {
 			p := &algorithms[a].Parameters[i]
 			if first := declared[p.Name]; first == nil {
 				declared[p.Name] = p
-				names = append(names, p.Name)
+				at, _ := slices.BinarySearch(names, p.Name)
+				names = slices.Insert(names, at, p.Name)
 			} else if !first.sameMeaning(p) {
 				faults = append(faults, ErrSchema)
 			}
 		}
 	}
-	sort.Sort(sort.StringSlice(names)) // sort.Strings is generic, which takes more room
 	for id, name := range names {
 		c.ids[name] = id
 		if !isParameterName(name) {

@@ -31,7 +31,7 @@ func (f fault) String() string {
 }
 
 // fields names the members an object may have and how each is decoded. It is a
-// list, for as a map it would take three times as much of the module.
+// list, for as a map it would take twice as much of the module.
 type fields []field
 
 type field struct {

@@ -32,7 +32,8 @@ func survive() {
 func (v *vm) panicked(p any) {
 	v.metrics.add(panics, 1)
 	if v.routed != nil {
-		v.routed.metrics.failed()
+		m := &v.routed.metrics
+		m.add(requestsTotal, m.method("unknown"), outcomeError)
 	}
 	text := "panic"
 	switch p := p.(type) {

@@ -146,9 +146,6 @@ func (m *routingMetrics) method(name string) int {
 	return len(m.methods) - 1
 }
 
-// failed counts a request that a defect of ours has hit.
-func (m *routingMetrics) failed() { m.add(requestsTotal, len(m.methods)-1, outcomeError) }
-
 func (m *routingMetrics) evicted(c expr.Cause) {
 	if c <= expr.ConfigChange {
 		m.add(definitionEvictions, int(c), 0)

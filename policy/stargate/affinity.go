@@ -2,8 +2,6 @@
 
 package stargate
 
-import ()
-
 // affinity returns the positions of the endpoints that the request's affinity
 // key prefers, at most d.selection of those not excluded; none without a key.
 func (p *Picker) affinity() []int32 {
