@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kvsteer/kvsteer/policy/load"
+	"github.com/kvsteer/kvsteer/policy/table"
 )
 
 // age is how long an endpoint's cache keeps a block.
@@ -16,7 +17,7 @@ type age struct {
 
 const (
 	minAge      = time.Millisecond // below it ages are noise
-	maxAge      = time.Hour        // an endpoint that holds nothing
+	maxAge      = table.AgeWhenEmpty
 	ageInterval = 50 * time.Millisecond
 )
 

@@ -18,6 +18,11 @@ const (
 	NeedPrompt              // the prompt, or so much of it that the rest doesn't matter
 )
 
+// met reports whether r has what a choice needs to be final.
+func (n Need) met(r *Request) bool {
+	return r.Complete || n == NeedNothing || n == NeedKey && r.KeyKnown
+}
+
 // Definition is an algorithm with its parameters. It is immutable.
 type Definition interface {
 	Name() string // as in configurations and expressions

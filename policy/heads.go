@@ -52,9 +52,10 @@ const (
 
 // at is the arrivals per second of a head, 0 if it isn't known.
 func (h *heads) at(key uint64, now time.Duration) float64 {
-	for i := range h.set(key) {
-		if e := &h.set(key)[i]; e.key == key {
-			return e.at(now)
+	set := h.set(key)
+	for i := range set {
+		if set[i].key == key {
+			return set[i].at(now)
 		}
 	}
 	return 0

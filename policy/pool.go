@@ -158,7 +158,7 @@ func (p *Pool) Pick(a Instance, r *Request) Decision {
 	}
 	a.Rank(&p.draw)
 	d := p.decide(r)
-	d.Final = r.Complete || a.Need() == NeedNothing || a.Need() == NeedKey && r.KeyKnown
+	d.Final = a.Need().met(r)
 	return d
 }
 
@@ -169,11 +169,8 @@ func (p *Pool) Early(a Instance, r *Request) (Decision, bool) {
 	if a == nil {
 		a = p.standard
 	}
-	switch {
-	case r.Complete, a.Need() == NeedNothing, a.Need() == NeedKey && r.KeyKnown:
+	if a.Need().met(r) {
 		return p.Pick(a, r), true
-	case a.Need() != NeedPrompt:
-		return Decision{}, false
 	}
 	w, ok := a.(waiter)
 	if !ok || !p.look(r) || !w.rankEarly(&p.draw) {

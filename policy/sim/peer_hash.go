@@ -3,6 +3,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -38,24 +39,14 @@ func newRing(g *Gateway) Policy {
 			p.ring = append(p.ring, point{h, e})
 		}
 	}
-	slices.SortFunc(p.ring, func(a, b point) int {
-		if a.hash < b.hash {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(p.ring, func(a, b point) int { return cmp.Compare(a.hash, b.hash) })
 	return p
 }
 
 // Pick implements Policy.
 func (p *ringPolicy) Pick(r *Request, _ float64) (int, float64) {
 	key := keyHash(r)
-	at, _ := slices.BinarySearchFunc(p.ring, key, func(x point, k uint64) int {
-		if x.hash < k {
-			return -1
-		}
-		return 1
-	})
+	at, _ := slices.BinarySearchFunc(p.ring, key, func(x point, k uint64) int { return cmp.Compare(x.hash, k) })
 	bound := p.g.bound()
 	for k := range p.ring {
 		e := p.ring[(at+k)%len(p.ring)].engine
