@@ -94,7 +94,7 @@ func defaultConfig() config {
 		percent:  100,
 		wait:     waitConfig{bytes: 256 << 10, time: 500 * time.Millisecond, silent: 2},
 		prompt:   promptConfig{maxBytes: 1 << 20},
-		table:    tableConfig{bytes: 3 << 20, endpoints: 256},
+		table:    tableConfig{bytes: 9 << 19, endpoints: 256}, // 65,536 placements
 		gateways: 1,
 		readers:  256,
 		scope:    "kvsteer",
