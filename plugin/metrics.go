@@ -5,7 +5,7 @@ package main
 import "github.com/kvsteer/kvsteer/policy/prefix"
 
 // counter is one of the module's counters. Envoy shows it as
-// kvsteer_<name>; README.md says what each means.
+// kvsteer_<name>; docs/metrics.md says what each means.
 type counter uint8
 
 const (
