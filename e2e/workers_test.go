@@ -46,13 +46,8 @@ func (e *env) conversations(talks, turns int) (hit float64, moved int) {
 		}
 		e.settle()
 	}
-	var sum engine.Stats
-	for _, one := range e.engines {
-		s := one.Stats()
-		sum.Prompt += s.Prompt
-		sum.Cached += s.Cached
-	}
-	return float64(sum.Cached) / float64(sum.Prompt), moved
+	prompt, cached := e.prefilled()
+	return float64(cached) / float64(prompt), moved
 }
 
 // Two workers that tell each other what they learn find as much in the engines'
