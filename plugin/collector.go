@@ -227,6 +227,9 @@ func (c *collector) publish(now time.Duration) {
 		if f.allOut && !was {
 			c.metrics.add(allUnhealthy, 1)
 		}
+		if f.changed {
+			c.gauges.next = now
+		}
 		f.changed, f.fresh, f.sent = false, false, now
 	}
 }

@@ -66,6 +66,7 @@ func (f *filter) standBy() {
 	}
 	if f.standby == nil {
 		f.standby = newCollector(f.vm, standby)
+		f.warmUpCollector()
 	}
 	f.homes = append(f.homes, f)
 	f.standby.configure(f.id, &f.config)

@@ -80,6 +80,9 @@ func (f *filter) OnPluginDone() bool {
 // NewHttpContext returns a stream for one request.
 func (f *filter) NewHttpContext(id uint32) types.HttpContext {
 	f.streams++
+	if f.follower.deaf {
+		f.catchUp()
+	}
 	f.exchange.serve()
 	if f.prompt.Seed == 0 {
 		f.prompt.Seed = f.readSeed(f.config.scope)

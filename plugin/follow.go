@@ -18,6 +18,7 @@ type follower struct {
 	roster  roster
 	id      uint64
 	queue   uint32
+	deaf    bool          // nothing is known of a pool yet
 	next    time.Duration // when to announce the queue again
 	idle    bool          // no request has come since the last announcement
 	told    uint64        // requests as last announced
@@ -31,10 +32,22 @@ func (f *filter) openQueue() {
 	w, s := &f.follower, f.config.scope
 	*w = follower{scope: s, roster: roster{key: s.key(rosterKey)}, id: rand.Uint64()}
 	w.queue, _ = f.registerQueue(s.queueName(w.id))
+	f.catchUp()
+}
+
+// catchUp takes what others know of pools that this VM has heard nothing of, at
+// its start and until its first requests find an endpoint.
+func (f *filter) catchUp() {
+	w := &f.follower
+	w.deaf = false
 	for _, p := range f.pools {
-		if b, _, ok := f.sharedData(s.snapshotKey(p.cluster)); ok {
+		if p.heard != 0 {
+			continue
+		}
+		if b, _, ok := f.sharedData(w.scope.snapshotKey(p.cluster)); ok {
 			f.take(b)
 		}
+		w.deaf = w.deaf || p.heard == 0
 	}
 }
 
