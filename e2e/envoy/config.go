@@ -5,6 +5,7 @@ package envoy
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,8 +53,12 @@ func Published(root string, engines []string) (string, error) {
 		return "", err
 	}
 	config := string(text)
+	admin, err := freePort()
+	if err != nil {
+		return "", err
+	}
 	changes := []string{
-		"port_value: 9901", "port_value: 0",
+		"port_value: 9901", "port_value: " + admin, // the collector asks there
 		"port_value: 10000", "port_value: 0",
 		module, Module(root),
 	}
@@ -66,13 +71,20 @@ func Published(root string, engines []string) (string, error) {
 		if !ok || host != "127.0.0.1" {
 			return "", fmt.Errorf("envoy: engine address %q is not 127.0.0.1:port", address)
 		}
-		// The cluster spells an engine with a port, the plugin's own
-		// configuration as "ip:port".
-		changes = append(changes,
-			fmt.Sprintf("port_value: %d}", first+i), "port_value: "+port+"}",
-			fmt.Sprintf("%q", fmt.Sprintf("127.0.0.1:%d", first+i)), fmt.Sprintf("%q", address))
+		changes = append(changes, fmt.Sprintf("port_value: %d}", first+i), "port_value: "+port+"}")
 	}
 	return ReplaceAll(config, changes...)
+}
+
+// freePort returns a port that nobody listens on.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, err
 }
 
 // ReplaceAll replaces pairs of old and new text, all at once, in a
@@ -98,6 +110,7 @@ func Bare(config, policy string) (string, error) {
 	if err := doc.removeFilter(); err != nil {
 		return "", err
 	}
+	delete(doc, "bootstrap_extensions")
 	if err := doc.balance(policy); err != nil {
 		return "", err
 	}
