@@ -27,8 +27,6 @@ type options struct {
 	edits    []string // pairs for envoy.ReplaceAll
 	module   string   // another module than the built one
 	workers  int      // default 2
-
-	change func(*env, string) string // a last change of the configuration
 }
 
 // An env is the built module in a real Envoy, in front of four engines that are
@@ -68,6 +66,7 @@ func (e *env) startEnvoy(o options) {
 	e.t.Helper()
 	root := projectRoot(e.t)
 	e.launch(root, e.configuration(root, o), o.workers)
+	e.awaitStat("kvsteer_endpoints", int64(len(e.engines))) // the collector has told
 }
 
 // projectRoot returns the root of a project whose plugin is built.
@@ -104,9 +103,6 @@ func (e *env) launch(root, config string, workers int) {
 		}
 		instance.Stop()
 	})
-	if o.change == nil {
-		e.awaitStat("kvsteer_endpoints", int64(len(e.engines)))
-	}
 }
 
 // in returns the same set-up for a subtest.
@@ -146,9 +142,6 @@ func (e *env) configuration(root string, o options) string {
 	}
 	if config, err = envoy.ReplaceAll(config, edits...); err != nil {
 		e.t.Fatal(err)
-	}
-	if o.change != nil {
-		config = o.change(e, config)
 	}
 	return config
 }

@@ -40,12 +40,13 @@ func startFleet(t *testing.T, home, module string) *fleet {
 
 func (f *fleet) start(t *testing.T, home, module string) *fleet {
 	t.Helper()
+	skipWithoutEnvoy(t)
+	f.env = &env{t: t}
 	f.eds = filepath.Join(t.TempDir(), "eds.json")
-	f.env = start(t, options{module: module, change: func(e *env, config string) string {
-		f.env = e
-		f.list(e.engines[:3], nil)
-		return f.rewrite(t, home, config)
-	}})
+	f.startEngines(4)
+	f.list(f.engines[:3], nil)
+	root := projectRoot(t)
+	f.launch(root, f.rewrite(home, f.configuration(root, options{module: module})), 0)
 	return f
 }
 
@@ -53,11 +54,11 @@ func (f *fleet) start(t *testing.T, home, module string) *fleet {
 type object = map[string]any
 
 // rewrite changes the published configuration as startFleet says.
-func (f *fleet) rewrite(t *testing.T, home, config string) string {
-	t.Helper()
+func (f *fleet) rewrite(home, config string) string {
+	f.t.Helper()
 	var doc object
 	if err := yaml.Unmarshal([]byte(config), &doc); err != nil {
-		t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	if home == "worker" {
 		delete(doc, "bootstrap_extensions")
@@ -81,7 +82,7 @@ func (f *fleet) rewrite(t *testing.T, home, config string) string {
 	}
 	out, err := yaml.Marshal(doc)
 	if err != nil {
-		t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return string(out)
 }

@@ -13,6 +13,8 @@
 //	response.go         its answer: who served, correct what was learnt; standing.go, usage.go, answers.go
 //	exchange.go         worker threads act as one gateway: exchange_*.go, handover.go
 //	routing.go          routing expressions, where there is a routing section
+//	collector.go        who the endpoints are and how busy: lease.go, hosts.go, scrape.go, fleet.go, push.go
+//	follow.go           snapshots of the collector → pools
 //	metrics.go          counters, flushed from the tick
 //
 // A VM is single-threaded. Nothing here starts a goroutine, a timer or a
