@@ -81,12 +81,16 @@ func run() error {
 
 // startBoth starts an Envoy without the plugin and one with it.
 func startBoth(ctx context.Context, b *envoy.Binary, root string, sinks []string) (bare, steered *envoy.Instance, err error) {
+	// Each has an admin port of its own, which the configuration names.
 	config, err := envoy.Published(root, sinks)
 	if err != nil {
 		return nil, nil, err
 	}
-	without, err := envoy.Bare(config, "least_request")
+	without, err := envoy.Published(root, sinks)
 	if err != nil {
+		return nil, nil, err
+	}
+	if without, err = envoy.Bare(without, "least_request"); err != nil {
 		return nil, nil, err
 	}
 	options := envoy.Options{Workers: 1}
