@@ -13,7 +13,7 @@ import (
 //	believed(e) = max(match(e), φ·max(prev, head if the key is the head's)) if e is the primary
 //	              and no other is known to hold more of the conversation, else match(e)
 //	uncached(e) = L − believed(e);  h(e) = what of it lies in the head
-//	price(e)    = Price + Evict · (smallest age of all candidates / age(e))
+//	price(e)    = Price + Evict · (smallest age of all candidates / age(e)), or Price for a known conversation
 //	work(e)     = price(e) · (uncached(e) − h(e) + h(e)/(1 + HeadDiscount·r(e)))
 //	cost(e)     = (queue(e) + work(e)) / speed(e) · distance(e) + RankShare · load age · rank(e) + penalty(e)
 //
@@ -22,10 +22,11 @@ import (
 // of candidates. The key is the head's while the pool's mean r is below
 // HeadReuse and the head's arrivals are less than HeadShare of those that an
 // endpoint has on average, else the conversation's. The primary is the first
-// candidate in the rendezvous ranking of the key, rank(e) the place in it. While
-// no candidate is known to hold more than the head, all costs within the tie
-// band of the lowest count as equal and go by rank; a conversation that is known
-// goes to the cheapest, for a tie would move it off its cache.
+// candidate in the rendezvous ranking of the key, rank(e) the place in it. A
+// conversation is known once a candidate is known to hold more than its head.
+// Until then all costs within the tie band of the lowest count as equal and go by
+// rank. From then on a tie, or a dearer price for pushing out what is young, would
+// only move it off its cache.
 //
 // Why: a computed token delays all that come after it and pushes out what
 // others need (Price > 1); where it pushes out old blocks that costs less, so
@@ -126,10 +127,13 @@ func (a PrefixAware) survey(d *Draw) survey {
 		}
 	}
 	a.order(d, &s)
-	best := p.charge(d, &s)
-	if s.known = max(best, int(p.held[s.primary])) > s.head; !s.known {
+	best := p.hold(d, &s)
+	if s.known = max(best, int(p.held[s.primary])) > s.head; s.known {
+		s.evict = 0
+	} else {
 		s.band = band{seconds: a.TieSeconds, share: a.TieShare}
 	}
+	p.charge(d, &s)
 	if s.lives = p.livesHere(&s, best); s.lives {
 		s.hoped = int(s.phi * float64(s.basis))
 		p.high[s.primary] = p.cost(d, &s, s.primary, max(s.hoped, int(p.held[s.primary])))
@@ -165,25 +169,32 @@ func (p *Pool) prefer(s *survey, costs []float64) {
 	}
 }
 
-// charge sets what each candidate costs with what it is known to hold, and
-// returns the most that any but the primary holds.
-func (p *Pool) charge(d *Draw, s *survey) (best int) {
-	quotes, ages := p.view.Quotes(), p.ages
+// hold sets what each candidate is known to hold, and returns the most that any
+// but the primary does.
+func (p *Pool) hold(d *Draw, s *survey) (best int) {
+	quotes, held := p.view.Quotes(), p.held[:len(d.Candidates)]
 	primary := d.Candidates[s.primary]
-	held, high := p.held[:len(d.Candidates)], p.high[:len(d.Candidates)]
 	for i, at := range d.Candidates {
-		q := &quotes[at]
 		match := 0
-		if q.Index >= 0 && p.match[q.Index] > 0 {
-			match = int(p.match[q.Index]) + d.Request.TagBytes
+		if index := quotes[at].Index; index >= 0 && p.match[index] > 0 {
+			match = int(p.match[index]) + d.Request.TagBytes
 		}
 		held[i] = int32(match)
 		if match > best && at != primary {
 			best = match
 		}
-		high[i] = s.last + q.Wait + s.factor(q, &ages[at])*s.work(&ages[at], match)
 	}
 	return best
+}
+
+// charge sets what each candidate costs with what it is known to hold.
+func (p *Pool) charge(d *Draw, s *survey) {
+	quotes, ages := p.view.Quotes(), p.ages
+	held, high := p.held[:len(d.Candidates)], p.high[:len(d.Candidates)]
+	for i, at := range d.Candidates {
+		q := &quotes[at]
+		high[i] = s.last + q.Wait + s.factor(q, &ages[at])*s.work(&ages[at], int(held[i]))
+	}
 }
 
 // cost is what candidate i costs if it holds that much of the prompt and is of

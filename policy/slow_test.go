@@ -50,7 +50,10 @@ func slowRank(p *Pool, a PrefixAware, r *Request) []*load.Endpoint {
 		believed = min(believed, r.Length)
 		uncached := float64(r.Length - believed)
 		h := max(float64(min(head, r.Length)-believed), 0)
-		price := a.Price + a.Evict*least/ages[e]
+		price := a.Price
+		if most <= head { // nobody is known to hold the conversation
+			price += a.Evict * least / ages[e]
+		}
 		work := price * (uncached - h + h/(1+a.HeadDiscount*rate*ages[e])) / p.Ratio()
 		q := p.view.Quotes()[slices.Index(p.view.Endpoints(), e)]
 		cost[e] = q.Wait + work*q.Pace
@@ -60,7 +63,7 @@ func slowRank(p *Pool, a PrefixAware, r *Request) []*load.Endpoint {
 		lowest = min(lowest, cost[e])
 	}
 	limit := lowest
-	if most <= head { // nobody is known to hold the conversation
+	if most <= head {
 		limit += max(a.TieSeconds, a.TieShare*lowest)
 	}
 	slices.SortStableFunc(list, func(x, y *load.Endpoint) int {
