@@ -59,7 +59,7 @@ func TestConfigFaultsAreReportedTogether(t *testing.T) {
 		"/body", "/hash_seed", "/mode", "/percent", "/percent",
 		"/pools/0/cluster", "/pools/0/endpoint", "/pools/0/endpoints/0", "/pools/0/endpoints/2",
 		"/pools/0/endpoints/3/address", "/pools/0/endpoints/3/zone",
-		"/pools/1/algorithm", "/pools/1/endpoints", "/pools/2/cluster", "/pools/3",
+		"/pools/1/algorithm", "/pools/1/endpoints", "/pools/2/cluster", "/pools/2/endpoints", "/pools/3",
 		"/prompt/paths/x", "/prompt/paths/~1y", "/table", "/wait/a~1b~0c", "/wait/milliseconds",
 	}
 	if !slices.Equal(got, want) {

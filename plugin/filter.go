@@ -151,12 +151,12 @@ func (f *filter) shareProbe() {
 // the route's cluster; nil for another cluster.
 func (f *filter) poolOf() *pool {
 	if len(f.pools) == 1 {
-		return f.pools[0]
+		return f.use(0)
 	}
 	cluster, _ := f.property("xds\x00cluster_name")
-	for _, p := range f.pools {
+	for i, p := range f.pools {
 		if p.cluster == string(cluster) {
-			return p
+			return f.use(i)
 		}
 	}
 	return nil

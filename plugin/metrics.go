@@ -26,6 +26,7 @@ const (
 	flightsStarted
 	flightsEnded
 	movedOn          // answered by another endpoint than the first choice
+	unlisted         // answered by a host that is none of the pool's
 	failures         // connect failures, resets, 5xx of chosen endpoints
 	panics           // recovered in an entry point
 	withdrawn        // placements taken back: refused, aborted, or served elsewhere
@@ -85,6 +86,7 @@ var counterNames = [plainCounters]string{
 	flightsStarted: "flights_started",
 	flightsEnded:   "flights_ended",
 	movedOn:        "served_by_other",
+	unlisted:       "served_by_unlisted",
 	failures:       "endpoint_failures",
 	panics:         "panics",
 

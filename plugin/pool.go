@@ -16,7 +16,9 @@ type pool struct {
 	*policy.Pool
 	cluster string
 	prompt  promptKey
-	users   int // filters that hold it
+	users   int           // filters that hold it
+	owner   *filter       // whose configuration it follows; nil: of none that is left
+	used    time.Duration // when the owner last had a request
 	serial  uint32
 	vm      *vm
 	config  poolConfig
@@ -49,12 +51,11 @@ type promptKey struct {
 // acquire returns the pools of a configuration. One that the VM has already
 // under the same name and prompt settings is kept with all it has learnt, and
 // gets the configured endpoints.
-func (v *vm) acquire(c *config) ([]*pool, error) {
+func (f *filter) acquire(c *config) ([]*pool, error) {
+	v := f.vm
 	if err := v.ensureTable(c.table); err != nil {
 		return nil, err
 	}
-	zone, _ := v.property("xds\x00node\x00locality\x00zone")
-	own := string(zone)
 	out := make([]*pool, 0, len(c.pools))
 	for i := range c.pools {
 		pc := &c.pools[i]
@@ -64,12 +65,37 @@ func (v *vm) acquire(c *config) ([]*pool, error) {
 			p = v.newPool(c, pc, key)
 		}
 		p.users++
-		p.config = *pc
-		p.View().WaitingLimit = c.collector.waitingLimit
-		p.configured(c, specs(pc, own))
+		p.follow(f, c, pc)
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+// follow makes a filter's configuration the pool's.
+func (p *pool) follow(f *filter, c *config, pc *poolConfig) {
+	zone, _ := f.property("xds\x00node\x00locality\x00zone")
+	p.owner, p.used, p.config = f, f.clock, *pc
+	p.View().WaitingLimit = c.collector.waitingLimit
+	p.configured(c, specs(pc, string(zone)))
+}
+
+// ownerIdle is how long a pool's owner has no request before another filter
+// that has takes its place.
+const ownerIdle = time.Second
+
+// use notes that the i-th pool of f has a request. Envoy keeps filters of
+// earlier configurations while their connections drain, and takes one of them up
+// again where a configuration is rolled back, without a word: only its requests
+// tell. So a pool follows the filter that has them.
+func (f *filter) use(i int) *pool {
+	p := f.pools[i]
+	if p.owner != f && (p.owner == nil || f.clock-p.used > ownerIdle) {
+		p.follow(f, &f.config, &f.config.pools[i])
+	}
+	if p.owner == f {
+		p.used = f.clock
+	}
+	return p
 }
 
 // configured makes the configured endpoints those of the pool. Where there is a
@@ -97,8 +123,12 @@ func (v *vm) newPool(c *config, pc *poolConfig, key promptKey) *pool {
 }
 
 // drop gives pools back; one that no filter holds leaves table and VM.
-func (v *vm) drop(pools []*pool) {
+func (f *filter) drop(pools []*pool) {
+	v := f.vm
 	for _, p := range pools {
+		if p.owner == f {
+			p.owner = nil
+		}
 		if p.users--; p.users > 0 {
 			continue
 		}

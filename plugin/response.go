@@ -160,15 +160,19 @@ func (s *stream) settle(by server, a *answer) {
 // blame notes which endpoints have failed the request. A first attempt that
 // failed shows only in that another endpoint served.
 func (s *stream) blame(by server, status int, now time.Duration) {
-	if s.steered && by.Endpoint != s.choice.First() && (by.Endpoint != nil || by.foreign) {
+	if s.steered && (by.Endpoint != nil || by.foreign) {
+		s.filter.wiring.served(s.filter, by.Endpoint == s.choice.First())
+	}
+	if by.foreign {
+		s.filter.metrics.add(unlisted, 1)
+		return // another cluster's host, or the lists differ: no fault of an endpoint's
+	}
+	if s.steered && by.Endpoint != s.choice.First() && by.Endpoint != nil {
 		for _, e := range s.choice.Endpoints[:s.choice.N] {
 			if e == by.Endpoint {
 				break
 			}
 			s.pool.fail(e, now)
-			if by.foreign {
-				break // how far the list was walked isn't known
-			}
 		}
 	}
 	switch {

@@ -54,7 +54,7 @@ func TestAnswerTellsWhereThePlacementBelongs(t *testing.T) {
 		}, false, map[string]int64{"placements_withdrawn": 1, "endpoint_failures": 2, "served_by_other": 1}},
 		{"served by a stranger", func(d *driver, id uint32, _ []string) {
 			d.respond(id, served{from: "10.9.9.9:80", chunks: []string{"{}"}})
-		}, false, map[string]int64{"placements_withdrawn": 1, "endpoint_failures": 1, "served_by_other": 0}},
+		}, false, map[string]int64{"placements_withdrawn": 1, "endpoint_failures": 0, "served_by_other": 0, "served_by_unlisted": 1}},
 		{"server error", func(d *driver, id uint32, list []string) {
 			d.respond(id, served{from: list[0], status: "500"})
 		}, false, map[string]int64{"placements_withdrawn": 1, "endpoint_failures": 1}},

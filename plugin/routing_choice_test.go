@@ -171,7 +171,7 @@ func TestObserveRefusesNothing(t *testing.T) {
 
 func TestNoEndpoint(t *testing.T) {
 	empty := func(more string) string {
-		return `{"pools":[{"cluster":"engines","endpoints":[]}],"routing":{` + more + `"request_algorithms":{"random":"random"}}}`
+		return `{"pools":[{"cluster":"engines"}],"collector":{"admin_cluster":"admin"},"routing":{` + more + `"request_algorithms":{"random":"random"}}}`
 	}
 	for _, tt := range []struct {
 		name, config string

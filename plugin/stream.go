@@ -76,6 +76,9 @@ func (s *stream) OnHttpRequestHeaders(_ int, end bool) types.Action {
 	}
 	r := classify(s.filter.headers(requestHeaders), &s.filter.shapes, s.route)
 	s.length, s.forged = r.length, r.forged
+	if r.forged {
+		s.filter.metrics.add(forged, 1)
+	}
 	if r.expressions+r.codes > 0 {
 		s.consume(&r)
 	}
@@ -136,7 +139,6 @@ func (s *stream) bypass(why reason) {
 // disarm removes a client's own destination where ours does not overwrite it.
 func (s *stream) disarm() {
 	if s.forged {
-		s.filter.metrics.add(forged, 1)
 		s.filter.removeHeader(requestHeaders, destinationHeader)
 	}
 }

@@ -31,6 +31,7 @@ type vm struct {
 	serial  uint32 // of the pool made last
 	readers readers
 	probe   probe
+	wiring  wiring
 	streams uint64     // requests so far; 0: perhaps a VM that only tries a configuration
 	standby *collector // nil: no configuration has one
 	homes   []*filter  // filters that it may live in; it lives in the last one
