@@ -11,7 +11,7 @@ import (
 // (RFC 9651 §3.3) that names the algorithm, with what it rested on as
 // parameters. Valid until the next call.
 //
-//	prefix-aware;endpoint="10.0.0.5:8000";match=8192;prompt=9100;queued=0;steered
+//	prefix-aware;endpoint="10.0.0.5:8000";match=8192;prompt=9100;final;steered
 func (s *stream) receipt() []byte {
 	f, d := s.filter, &s.choice
 	b := append(f.text[:0], cmp.Or(s.algorithm, s.pool.Standard().Name())...)

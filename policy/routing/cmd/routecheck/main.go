@@ -112,6 +112,9 @@ func check(text []byte, model string, lines []string) (report, int) {
 		return report{Faults: []fault{{Reason: expr.InternalError.String(), Detail: err.Error()}}}, faulty
 	}
 	document, pointer := section(text)
+	if document == "" {
+		return report{Faults: []fault{{"/routing", "missing", "the configuration has no routing section: expressions are off"}}}, faulty
+	}
 	config, err := catalog.ParseConfig(document, pointer)
 	if err != nil {
 		var all expr.Faults
@@ -128,14 +131,19 @@ func check(text []byte, model string, lines []string) (report, int) {
 	return r, accepted
 }
 
-// section returns the routing section of a plugin's configuration, or the whole
-// text where there is none: a routing section has no field of that name.
+// section returns the routing section of a plugin's configuration, "" if it has
+// none, or the whole text where that is no plugin's configuration: a routing
+// section has no field named routing or pools.
 func section(text []byte) (document, pointer string) {
 	var whole struct {
 		Routing json.RawMessage `json:"routing"`
+		Pools   json.RawMessage `json:"pools"`
 	}
-	if err := json.Unmarshal(text, &whole); err == nil && whole.Routing != nil {
+	switch err := json.Unmarshal(text, &whole); {
+	case err == nil && whole.Routing != nil:
 		return string(whole.Routing), "/routing"
+	case err == nil && whole.Pools != nil:
+		return "", ""
 	}
 	return string(text), ""
 }

@@ -57,6 +57,10 @@ func TestRun(t *testing.T) {
 			{"pointer":"/routing/defualt","reason":"unknown_field","detail":"no such field; fields are default request_algorithms models request_parameters strict require_model model_header session_headers max_waiting max_ring_points"},
 			{"pointer":"/routing/models/m","reason":"wrong_type","detail":"must be an algorithm's name or an object"}]}`,
 		},
+		{
+			"no routing section", []string{"-", "random"}, `{"pools":[]}`, faulty,
+			`{"faults":[{"pointer":"/routing","reason":"missing","detail":"the configuration has no routing section: expressions are off"}]}`,
+		},
 		{"no argument", nil, "", faulty, ""},
 		{"too many arguments", []string{"-", "a", "b"}, "", faulty, ""},
 		{"unknown flag", []string{"-x"}, "", faulty, ""},
