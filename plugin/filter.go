@@ -54,7 +54,6 @@ func (f *filter) OnPluginStart(int) types.OnPluginStartStatus {
 	f.config = c
 	f.shapes.configured = c.prompt.paths
 	f.prompt = prefix.Config{Seed: c.seed, MaxBytes: c.prompt.maxBytes, KeepBilling: c.prompt.billing}
-	f.readers.limit = c.readers
 	f.plantSeed(c.scope)
 	f.exchange.configure(c.scope)
 	f.metrics.define(f.host)

@@ -68,15 +68,14 @@ func (r *reader) ratio() float64 {
 // readers lends readers out. Their number is bounded, so that clients that
 // open many requests and never end them cannot grow the VM.
 type readers struct {
-	free  []*reader
-	limit int
-	lent  int
+	free []*reader
+	lent int
 }
 
 // borrow returns a reader that is reset for a body of the given shape, nil if
-// all are lent.
-func (p *readers) borrow(c *prefix.Config, shape prefix.Shape) *reader {
-	if p.lent >= p.limit {
+// limit are lent already.
+func (p *readers) borrow(limit int, c *prefix.Config, shape prefix.Shape) *reader {
+	if p.lent >= limit {
 		return nil
 	}
 	p.lent++

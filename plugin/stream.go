@@ -107,7 +107,7 @@ func (s *stream) open(shape prefix.Shape, end bool) reason {
 	if s.pool = s.filter.poolOf(); s.pool == nil {
 		return noPool
 	}
-	if s.reader = s.filter.readers.borrow(&s.filter.prompt, shape); s.reader == nil {
+	if s.reader = s.filter.readers.borrow(s.filter.config.readers, &s.filter.prompt, shape); s.reader == nil {
 		return noReader
 	}
 	s.stored = shape == prefix.Responses

@@ -41,11 +41,7 @@ import (
 // other still matches, then it costs least for every length, and no rank in
 // the band beats the primary's.
 func (a PrefixAware) rankEarly(d *Draw) bool {
-	r := d.Request
-	if !r.TagKnown || !r.HeadKnown || !r.KeyKnown {
-		return false
-	}
-	p := d.pool
+	r, p := d.Request, d.pool
 	s := a.survey(d)
 	if !s.known && p.anyStillMatches(d) {
 		return false // the tie band may go
@@ -68,6 +64,10 @@ func (p *Pool) anyStillMatches(d *Draw) bool {
 	}
 	return false
 }
+
+// mayEnd implements waiter: the preconditions of rankEarly that a request shows
+// by itself.
+func (PrefixAware) mayEnd(r *Request) bool { return r.TagKnown && r.HeadKnown && r.KeyKnown }
 
 // lower sets the lower ends of all costs, and takes the upper end of the
 // primary's without its prior where another candidate may still turn out to

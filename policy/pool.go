@@ -173,7 +173,7 @@ func (p *Pool) Early(a Instance, r *Request) (Decision, bool) {
 		return p.Pick(a, r), true
 	}
 	w, ok := a.(waiter)
-	if !ok || !p.look(r) || !w.rankEarly(&p.draw) {
+	if !ok || !w.mayEnd(r) || !p.look(r) || !w.rankEarly(&p.draw) {
 		return Decision{}, false
 	}
 	d := p.decide(r)
@@ -185,6 +185,9 @@ func (p *Pool) Early(a Instance, r *Request) (Decision, bool) {
 // missing of it doesn't matter. rankEarly ranks as Rank does and reports
 // whether the first is final.
 type waiter interface {
+	// mayEnd reports whether enough of r is known for that at all; it spares the
+	// look at the pool where it isn't.
+	mayEnd(r *Request) bool
 	rankEarly(d *Draw) bool
 }
 
