@@ -153,7 +153,7 @@ func (s *site) script(n int, w show) {
 func (s *site) fill() {
 	s.t.Helper()
 	for n := range s.engines {
-		s.script(n+1, show{running: 2, slots: 2})
+		s.script(n+1, show{running: 4, slots: 2})
 	}
 	row := 0
 	s.await("all engines are known to be full", func() bool {
