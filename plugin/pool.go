@@ -3,6 +3,7 @@
 package main
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"github.com/kvsteer/kvsteer/policy"
@@ -117,7 +118,7 @@ func (v *vm) newPool(c *config, pc *poolConfig, key promptKey) *pool {
 	}
 	v.serial++
 	p := &pool{cluster: pc.cluster, prompt: key, vm: v, serial: v.serial}
-	p.Pool = policy.NewPool(policy.Settings{Gateways: c.gateways}, definition, v.table)
+	p.Pool = policy.NewPool(policy.Settings{Gateways: c.gateways, Seed: rand.Uint64()}, definition, v.table)
 	v.pools[pc.cluster] = p
 	return p
 }

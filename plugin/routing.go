@@ -80,7 +80,7 @@ func (f *filter) startRouting(c *expr.Config) {
 	}
 	s := f.vm.routings()
 	r := &router{options: c.Options(), models: c.Models() > 0}
-	r.Router = routing.NewRouter(c, s.budget, func(e expr.Eviction) { s.metrics.evicted(e.Cause) })
+	r.Router = routing.NewRouter(c, rand.Uint64(), s.budget, func(e expr.Eviction) { s.metrics.evicted(e.Cause) })
 	s.routers = append(s.routers, r)
 	f.router = r
 	s.metrics.loaded(true)

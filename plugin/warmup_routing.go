@@ -27,7 +27,7 @@ func (f *filter) warmUpRouting(p *policy.Pool, prompt *policy.Request) {
 	for _, e := range p.View().Endpoints() {
 		p.View().Report(e, load.Stats{At: prompt.Now, Waiting: 1, Running: 1, MaxConcurrency: 4, KVCapacity: 9999, KVFree: 9999})
 	}
-	router, runner := routing.NewRouter(config, nil, nil), routing.NewRunner(1, stargate.Limits{})
+	router, runner := routing.NewRouter(config, 1, nil, nil), routing.NewRunner(1, stargate.Limits{})
 	for _, line := range warmUpExpressions {
 		t := f.router.borrow()
 		headers := headerMapOf([][2]string{

@@ -3,7 +3,6 @@
 package policy
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -212,37 +211,6 @@ func TestPickAllocatesNothing(t *testing.T) {
 			t.Errorf("%v allocations for a request", n)
 		}
 	})
-}
-
-// TestRoundRobinStepsOncePerPick: the places of a list are one draw.
-func TestRoundRobinStepsOncePerPick(t *testing.T) {
-	for _, n := range []int{2, 3, 6} {
-		t.Run(fmt.Sprintf("%d endpoints", n), func(t *testing.T) {
-			p := newTestPool(t, Settings{}, RoundRobin{}, specs(n))
-			for turn := range 2 * n {
-				got := p.Pick(nil, &Request{Now: time.Second})
-				for i := range got.N {
-					if want := p.View().Endpoints()[(turn+i)%n]; got.Endpoints[i] != want {
-						t.Fatalf("turn %d, place %d: %s, want %s", turn, i, got.Endpoints[i].ID, want.ID)
-					}
-				}
-			}
-		})
-	}
-}
-
-func TestRandomIsUniform(t *testing.T) {
-	p := newTestPool(t, Settings{Seed: 3}, Random{}, specs(5))
-	const picks = 10_000
-	seen := map[string]int{}
-	for range picks {
-		seen[p.Pick(nil, &Request{Now: time.Second}).First().ID]++
-	}
-	for id, n := range seen {
-		if n < picks/5*9/10 || n > picks/5*11/10 {
-			t.Errorf("%s was chosen %d times of %d", id, n, picks)
-		}
-	}
 }
 
 func TestLookup(t *testing.T) {

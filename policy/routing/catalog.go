@@ -10,11 +10,13 @@ import (
 	"github.com/kvsteer/kvsteer/policy/stargate"
 )
 
-// The canonical names of the project's own algorithms.
+// The canonical names of package policy's algorithms.
 const (
 	PrefixAware = "prefix-aware"
 	Topology    = "topology"
 	LeastLoad   = "least-load"
+	RoundRobin  = "round-robin"
+	Random      = "random"
 )
 
 // The names of their parameters.
@@ -32,7 +34,8 @@ func Catalog() (*expr.Catalog, error) {
 	return expr.NewCatalog(PrefixAware, append(own(), stargate.Algorithms()...))
 }
 
-// own returns the declarations of the project's own algorithms.
+// own returns the declarations of package policy's algorithms. round-robin and
+// random take no fallbacks: stargate has them too, without.
 func own() []expr.Algorithm {
 	with := func(p ...expr.Parameter) []expr.Parameter {
 		return append(append(p, fallbacksOf()), stargate.Policies()...)
@@ -67,6 +70,8 @@ func own() []expr.Algorithm {
 			),
 		},
 		{Name: LeastLoad, Parameters: with()},
+		{Name: RoundRobin, Stateful: true, Parameters: stargate.Policies()},
+		{Name: Random, Parameters: stargate.Policies()},
 	}
 }
 

@@ -3,6 +3,8 @@
 package routing
 
 import (
+	"math/rand/v2"
+
 	"github.com/kvsteer/kvsteer/expr"
 	"github.com/kvsteer/kvsteer/policy"
 	"github.com/kvsteer/kvsteer/policy/stargate"
@@ -34,17 +36,20 @@ type Budget = expr.Budget[*Definition, *Instance]
 // NewBudget returns the budget of a VM.
 func NewBudget() *Budget { return expr.NewBudget[*Definition, *Instance](0) }
 
-// NewRouter returns a router for a configuration that Catalog has read. budget
-// may be shared with other routers; nil is one of its own. evicted is told of
-// what leaves its cache; it may be nil.
-func NewRouter(config *expr.Config, budget *Budget, evicted func(expr.Eviction)) *Router {
+// NewRouter returns a router for a configuration that Catalog has read. seed is
+// that of its instances' random choices. budget may be shared with other
+// routers; nil is one of its own. evicted is told of what leaves its cache; it
+// may be nil.
+func NewRouter(config *expr.Config, seed uint64, budget *Budget, evicted func(expr.Eviction)) *Router {
+	seeds := rand.NewPCG(seed, 0x726f75746572)
 	return expr.NewRouter(config, expr.Maker[*Definition, *Instance]{
-		Compile: Compile, Start: Start, Evicted: evicted, Budget: budget,
+		Compile: compile, Evicted: evicted, Budget: budget,
+		Start: func(d *Definition) *Instance { return start(d, seeds.Uint64()) },
 	})
 }
 
-// Compile returns the definition of these settings.
-func Compile(s *expr.Settings) *Definition {
+// compile returns the definition of these settings.
+func compile(s *expr.Settings) *Definition {
 	d := &Definition{stargate: stargate.Compile(s), keep: policy.MaxEndpoints}
 	if v := s.Value(fallbacks); v.IsSet() {
 		d.keep = 1 + int(v.Uint())
@@ -60,14 +65,18 @@ func Compile(s *expr.Settings) *Definition {
 		d.own = policy.Topology{Overload: s.Number(overloadFactor), OverloadSeconds: seconds(s.Uint(stickyUntil))}
 	case LeastLoad:
 		d.own = policy.LeastLoad{}
+	case RoundRobin:
+		d.own = policy.RoundRobin{}
+	case Random:
+		d.own = policy.Random{}
 	}
 	return d
 }
 
-// Start returns the state of a target that has seen no request.
-func Start(d *Definition) *Instance {
+// start returns the state of a target that has seen no request.
+func start(d *Definition, seed uint64) *Instance {
 	if d.own != nil {
-		return &Instance{own: d.own.New(0)}
+		return &Instance{own: d.own.New(seed)}
 	}
 	return &Instance{stargate: stargate.NewInstance()}
 }

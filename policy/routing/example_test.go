@@ -26,7 +26,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	router, runner := routing.NewRouter(config, nil, nil), routing.NewRunner(1, stargate.Limits{})
+	router, runner := routing.NewRouter(config, 1, nil, nil), routing.NewRunner(1, stargate.Limits{})
 	pool := examplePool()
 
 	var headers expr.Headers

@@ -35,7 +35,7 @@ func testRouter(t testing.TB, document string) *Router {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewRouter(config, nil, nil)
+	return NewRouter(config, 1, nil, nil)
 }
 
 // testPool has n endpoints, each with statistics of its own.
@@ -158,6 +158,45 @@ func TestRoundRobinKeepsItsTurnPerTarget(t *testing.T) {
 	}
 }
 
+// TestRandomStreamsDiffer: definitions and workers don't draw alike.
+func TestRandomStreamsDiffer(t *testing.T) {
+	const both = `{"request_algorithms":{"random":"random"},"models":{"a":"random"}}`
+	config, err := testCatalog(t).ParseConfig(both, "/routing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runner, pool := NewRunner(1, stargate.Limits{}), testPool(t, 6)
+	seen := map[string]bool{}
+	draws := func(r *Router, model string) {
+		c, _ := r.Resolve(expr.Query{Model: model, Value: "random", Lines: 1}, 0)
+		line := ""
+		for range 20 {
+			line += pool.Pick(runner.Bind(c.Definition, c.Instance, pool, &stargate.Request{}), prompt()).First().ID + " "
+		}
+		if seen[line] {
+			t.Errorf("model %s has the draws of another: %s", model, line)
+		}
+		seen[line] = true
+	}
+	for seed := range uint64(3) {
+		r := NewRouter(config, seed, nil, nil)
+		draws(r, "a")
+		draws(r, "b")
+	}
+}
+
+// TestBaselinesTakeNoParameters holds what the specification says of them, but
+// for the operator's policies.
+func TestBaselinesTakeNoParameters(t *testing.T) {
+	for _, name := range []string{RoundRobin, Random} {
+		settingsOf(t, name).All(func(p *expr.Parameter, _ expr.Value) {
+			if !p.Operator {
+				t.Errorf("%s takes %s", name, p.Name)
+			}
+		})
+	}
+}
+
 func TestHashWaitsForTheConversation(t *testing.T) {
 	router, runner, pool := testRouter(t, everything), NewRunner(1, stargate.Limits{}), testPool(t, 3)
 	for expression, want := range map[string][2]policy.Need{
@@ -181,7 +220,9 @@ func TestSettingsReachTheAlgorithm(t *testing.T) {
 		"prefix-aware": policy.DefaultPrefixAware(),
 		"topology":     policy.DefaultTopology(),
 		"topology;sticky_until_ms=500;overload_factor=1.5": policy.Topology{Overload: 1.5, OverloadSeconds: 0.5},
-		"least-load": policy.LeastLoad{},
+		"least-load":  policy.LeastLoad{},
+		"round-robin": policy.RoundRobin{},
+		"random":      policy.Random{},
 	} {
 		if got := resolve(t, router, expression).Definition.own; got != want {
 			t.Errorf("%s is %+v, want %+v", expression, got, want)

@@ -14,7 +14,7 @@ func BenchmarkPick(b *testing.B) {
 		list, r := randomEndpoints(rng, n), randomRequest(rng)
 		for _, e := range []string{
 			"power-of-n", "wait-and-widen", "wait-and-widen;cache_affinity_backend_selection_count=2",
-			"round-robin", "random", "pulsar", "pulsar-wait-and-widen",
+			"pulsar", "pulsar-wait-and-widen",
 		} {
 			b.Run(e+"/endpoints="+strconv.Itoa(n), func(b *testing.B) {
 				d, p, i, buf := defined(b, e), NewPicker(Limits{}), NewInstance(), make([]int, 0, 3)

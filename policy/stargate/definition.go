@@ -81,8 +81,7 @@ func (d *Definition) queueLimit(r *Request) float64 {
 
 // Instance is what an algorithm remembers of one target and definition.
 type Instance struct {
-	turn uint64 // of round-robin: picks so far
-	ring *ring  // of wait-and-widen with affinity
+	ring *ring // of wait-and-widen with affinity
 }
 
 // NewInstance returns the state of a target that has seen no request.

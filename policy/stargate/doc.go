@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package stargate holds the algorithms that routing expressions inherit from
-// NVIDIA's stargate router: power-of-n, wait-and-widen, round-robin, random,
-// pulsar and pulsar-wait-and-widen, with their parameters, comparators and
-// admission limit.
+// NVIDIA's stargate router: power-of-n, wait-and-widen, pulsar and
+// pulsar-wait-and-widen, with their parameters, comparators and admission
+// limit. Its round-robin and random are those of package policy.
 //
 //	expr.Settings ──Compile──> Definition ─┐
 //	endpoints with statistics, by ID ──────┼──Picker.Pick──> positions, best first

@@ -60,7 +60,7 @@ func NewPicker(l Limits) *Picker {
 // Query is what a pick is made of.
 type Query struct {
 	Definition *Definition
-	Instance   *Instance // of the target and Definition; only round-robin and wait-and-widen need it
+	Instance   *Instance // of the target and Definition; only wait-and-widen needs it
 	Request    *Request
 	Endpoints  []Endpoint // sorted by ID
 	Want       int        // how many choices, the first and those to fall back to
@@ -76,7 +76,7 @@ func (p *Picker) Pick(dst []int, q Query) ([]int, Outcome) {
 	p.begin(q)
 	var first Outcome
 	for n := range q.Want {
-		position, outcome := p.next(n)
+		position, outcome := p.next()
 		if position < 0 {
 			break
 		}
@@ -85,9 +85,6 @@ func (p *Picker) Pick(dst []int, q Query) ([]int, Outcome) {
 		}
 		p.excluded[position] = true
 		dst = append(dst, int(position))
-	}
-	if p.d.name == RoundRobin && first.RankDepth > 0 {
-		q.Instance.turn++
 	}
 	return dst, first
 }
@@ -111,8 +108,8 @@ func (p *Picker) begin(q Query) {
 	}
 }
 
-// next returns the best of what is left; n counts the choices of this pick.
-func (p *Picker) next(n int) (int32, Outcome) {
+// next returns the best of what is left.
+func (p *Picker) next() (int32, Outcome) {
 	var position int32
 	switch p.d.name {
 	case Pulsar:
@@ -124,10 +121,6 @@ func (p *Picker) next(n int) (int32, Outcome) {
 		if position < 0 {
 			position = p.widen(p.eligible(), p.better)
 		}
-	case RoundRobin:
-		position = p.inTurn(n)
-	case Random:
-		position = p.best(p.eligible(), 1, nil)
 	default:
 		position = p.best(p.eligible(), p.d.samples, p.better)
 	}
@@ -148,22 +141,6 @@ func (p *Picker) eligible() []int32 {
 	return p.members
 }
 
-// inTurn returns the endpoint n after the one whose turn it is. Those that this
-// pick has chosen before n count as eligible, since they are what it steps over.
-func (p *Picker) inTurn(n int) int32 {
-	p.members = p.members[:0]
-	for i := range p.endpoints {
-		if !p.endpoints[i].Excluded {
-			p.members = append(p.members, int32(i))
-		}
-	}
-	if n >= len(p.members) {
-		return -1
-	}
-	count := uint64(len(p.members))
-	return p.members[(p.query.Instance.turn%count+uint64(n))%count]
-}
-
 // better compares two positions by the definition's comparator.
 func (p *Picker) better(a, b int32) int {
 	return p.d.comparator.compare(&p.endpoints[a], &p.endpoints[b], p.r)
@@ -176,7 +153,7 @@ func (p *Picker) emptier(a, b int32) int {
 
 // best returns the best of a sample of members, which it reorders; -1 if there
 // are none. Ties go to the earlier one in the request's random order, which
-// gives each the same chance. Without compare the whole sample is a tie.
+// gives each the same chance.
 func (p *Picker) best(members []int32, samples uint64, compare func(a, b int32) int) int32 {
 	if len(members) == 0 {
 		return -1
@@ -186,10 +163,7 @@ func (p *Picker) best(members []int32, samples uint64, compare func(a, b int32) 
 	}
 	best := members[0]
 	for _, m := range members[1:] {
-		c := 0
-		if compare != nil {
-			c = compare(m, best)
-		}
+		c := compare(m, best)
 		if c < 0 || c == 0 && p.order[m] < p.order[best] {
 			best = m
 		}

@@ -19,7 +19,7 @@ var expressions = []string{
 	"power-of-n", "power-of-n;sample_count=5;comparator=utilization", "power-of-n;comparator=num-requests-queued",
 	"wait-and-widen", "wait-and-widen;cache_affinity_backend_selection_count=2;seed=s",
 	"wait-and-widen;max_queue_time_floor_ms=50;max_queue_time_ceil_ms=900;n=4;ignore_queue_time=true",
-	"round-robin", "random", "pulsar", "pulsar;consider_kv_free_tokens=true",
+	"pulsar", "pulsar;consider_kv_free_tokens=true",
 	"pulsar-wait-and-widen", "pulsar-wait-and-widen;max_queue_time_floor_ms=50;max_queue_time_ceil_ms=900",
 }
 
@@ -61,9 +61,6 @@ func randomRequest(rng *rand.Rand) *Request {
 func TestFallbacksAreWhatARetryWouldGet(t *testing.T) {
 	for _, e := range expressions {
 		d := defined(t, e)
-		if d.name == RoundRobin {
-			continue // a retry would be another turn
-		}
 		rng := rand.New(rand.NewPCG(1, 2))
 		for range 300 {
 			list, r := randomEndpoints(rng, 1+rng.IntN(12)), randomRequest(rng)
@@ -105,45 +102,6 @@ func TestPicksAreEligibleAndDifferent(t *testing.T) {
 	}
 }
 
-func TestRoundRobinTakesOneStepPerRequest(t *testing.T) {
-	for _, n := range []int{2, 3, 6} {
-		list := plainEndpoints(n)
-		i, d, p := NewInstance(), defined(t, RoundRobin), NewPicker(Limits{})
-		for turn := range 3 * n {
-			got, _ := p.Pick(nil, Query{d, i, &Request{}, list, 3})
-			var want []int
-			for k := range min(3, n) {
-				want = append(want, (turn+k)%n)
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("%d endpoints, turn %d: %v, want %v", n, turn, got, want)
-			}
-		}
-	}
-}
-
-func TestRoundRobinStaysWhereNothingIsEligible(t *testing.T) {
-	list := plainEndpoints(3)
-	i, d, p := NewInstance(), defined(t, RoundRobin), NewPicker(Limits{})
-	none := slices.Clone(list)
-	for n := range none {
-		none[n].Excluded = true
-	}
-	for want := range 5 {
-		if got, o := p.Pick(nil, Query{d, i, &Request{}, none, 3}); len(got) > 0 || o.RankDepth > 0 {
-			t.Fatalf("picked %v of nothing", got)
-		}
-		if got, _ := p.Pick(nil, Query{d, i, &Request{}, list, 1}); got[0] != want%3 {
-			t.Errorf("turn %d: %v", want, got)
-		}
-	}
-	i.turn = math.MaxUint64
-	p.Pick(nil, Query{d, i, &Request{}, list, 1})
-	if i.turn != 0 {
-		t.Errorf("the counter went from its end to %d, want 0", i.turn)
-	}
-}
-
 func plainEndpoints(n int) []Endpoint {
 	list := make([]Endpoint, n)
 	for i := range list {
@@ -160,7 +118,6 @@ func TestSamplesAreUniform(t *testing.T) {
 	list := plainEndpoints(n)
 	list[2].Running, list[2].MaxConcurrency = 1, 4 // worse than all others
 	for expression, want := range map[string][n]float64{
-		"random":                                {1. / 6, 1. / 6, 1. / 6, 1. / 6, 1. / 6, 1. / 6},
 		"power-of-n;sample_count=1":             {1. / 6, 1. / 6, 1. / 6, 1. / 6, 1. / 6, 1. / 6},
 		"power-of-n;comparator=utilization":     {.2, .2, 0, .2, .2, .2},
 		"wait-and-widen;comparator=utilization": {.2, .2, 0, .2, .2, .2},

@@ -12,8 +12,6 @@ import (
 const (
 	PowerOfN           = "power-of-n"
 	WaitAndWiden       = "wait-and-widen"
-	RoundRobin         = "round-robin"
-	Random             = "random"
 	Pulsar             = "pulsar"
 	PulsarWaitAndWiden = "pulsar-wait-and-widen"
 )
@@ -90,8 +88,6 @@ func Algorithms() []expr.Algorithm {
 				selectionCountOf(expr.Inert{}),
 			)...),
 		},
-		{Name: RoundRobin, Stateful: true, Parameters: with()},
-		{Name: Random, Parameters: with()},
 		{Name: Pulsar, Parameters: with(seedOf(expr.Inert{}), considerKVOf())},
 		{
 			Name: PulsarWaitAndWiden, Aliases: []string{"pulsar-multiregion"},

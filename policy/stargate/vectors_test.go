@@ -74,11 +74,14 @@ func readVectors(t *testing.T, name string, atLeast int) *vectors {
 	return v
 }
 
-// testCatalog holds the algorithms of this package only, so the default is one
-// of them.
+// testCatalog holds the algorithms that the vectors know: this package's and two
+// that are declared in package routing and only read here.
 func testCatalog(t testing.TB) *expr.Catalog {
 	t.Helper()
-	c, err := expr.NewCatalog(PowerOfN, Algorithms())
+	c, err := expr.NewCatalog(PowerOfN, append(Algorithms(),
+		expr.Algorithm{Name: "round-robin", Stateful: true, Parameters: Policies()},
+		expr.Algorithm{Name: "random", Parameters: Policies()},
+	))
 	if err != nil {
 		t.Fatal(err)
 	}
