@@ -9,8 +9,12 @@
 // CONFIG is a file with the plugin's configuration or with its routing section
 // alone; "-" is standard input. Without EXPRESSION it shows what holds for
 // requests without the header. The output is one JSON object. The exit code is
-// 0 for an accepted expression, 1 for a rejected one, and 2 where the
-// configuration or the command line is at fault.
+// 0 for an accepted expression, 1 for a rejected one, and 2 where the routing
+// section or the command line is at fault.
+//
+// It looks at no other section: they are the plugin's, which this tree does not
+// import. `envoy --mode validate -c FILE` loads the module and reports the
+// faults of all sections.
 package main
 
 import (
