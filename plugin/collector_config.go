@@ -33,7 +33,7 @@ type page struct {
 	cluster, path, authority string
 }
 
-// metricsConfig says how engines are enginemetrics.
+// metricsConfig says how engines are scraped.
 type metricsConfig struct {
 	enabled bool
 	page        // cluster: another one than the engines' own; authority: the engine's address
@@ -113,7 +113,7 @@ func (d *decoder) path(dst *string) func(document.Node) {
 	}
 }
 
-// metrics decodes how engines are enginemetrics.
+// metrics decodes how engines are scraped.
 func (d *decoder) metrics(m *metricsConfig) func(document.Node) {
 	return func(n document.Node) {
 		d.object(n, fields{

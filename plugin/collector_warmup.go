@@ -34,8 +34,8 @@ func (v *vm) warmUpCollector() {
 	for i := range 3 {
 		now := time.Duration(i+1) * time.Second
 		list.Reset()
-		list.Write([]byte(warmUpHosts)) //nolint:errcheck // the sample is well-formed
-		list.Close()                    //nolint:errcheck
+		_ = list.Write([]byte(warmUpHosts)) // the sample is well-formed
+		_ = list.Close()
 		fleet.commit(now)
 		pages.Reset()
 		pages.Write([]byte(warmUpPage))

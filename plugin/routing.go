@@ -63,7 +63,7 @@ func (d *decoder) routing(dst **expr.Config) func(document.Node) {
 		if err == nil {
 			*dst, err = catalog.DecodeConfig(n)
 		}
-		faults, ok := err.(expr.Faults) //nolint:errorlint // it is never wrapped, and errors.As costs the module 40 KB
+		faults, ok := err.(expr.Faults) // it is never wrapped, and errors.As costs the module 40 KB
 		if err != nil && !ok {
 			d.fault(n.Pointer, err.Error())
 		}
