@@ -92,7 +92,7 @@ func (c *collector) tick() {
 	c.scrape(now)
 	c.publish(now)
 	c.gauges.write(c, now)
-	c.metrics.add(collectorTime, int((c.time()-now)/time.Microsecond))
+	c.metrics.add(collectorMicroseconds, int((c.time()-now)/time.Microsecond))
 }
 
 // answer takes the answer to a request; one that nobody waits for any more is
@@ -111,7 +111,7 @@ func (c *collector) answer(token uint32, size int) {
 	case c.hosts != nil && c.hosts.asked != 0 && token == c.hosts.token:
 		c.takeHosts(size)
 	}
-	c.metrics.add(collectorTime, int((c.time()-began)/time.Microsecond))
+	c.metrics.add(collectorMicroseconds, int((c.time()-began)/time.Microsecond))
 }
 
 // answered reports whether the answer whose callback runs is a page. Envoy
@@ -125,7 +125,7 @@ func (c *collector) answered() bool {
 // begin takes the work up where the last collector left it.
 func (c *collector) begin(now time.Duration) {
 	c.working = true
-	c.metrics.add(leases, 1)
+	c.metrics.add(collectorLeases, 1)
 	zone, _ := c.property("xds\x00node\x00locality\x00zone")
 	c.zone = string(zone)
 	c.scrapes = map[uint32]scrape{}
@@ -221,11 +221,12 @@ func (c *collector) publish(now time.Duration) {
 			continue
 		}
 		f.sequence++
-		was := f.allOut
+		wereOut := f.allOut
+		entries := f.snapshot()
 		h := snapshot.Header{Pool: []byte(f.cluster), Sequence: f.sequence, Taken: int64(c.epoch + now)}
-		c.outlet.send(c.vm, f.cluster, snapshot.Append(c.outlet.message[:0], h, now, f.snapshot()))
-		if f.allOut && !was {
-			c.metrics.add(allUnhealthy, 1)
+		c.outlet.send(c.vm, f.cluster, snapshot.Append(c.outlet.message[:0], h, now, entries))
+		if f.allOut && !wereOut {
+			c.metrics.add(allEndpointsUnhealthy, 1)
 		}
 		if f.changed {
 			c.gauges.next = now

@@ -178,7 +178,7 @@ func (x *exchange) meet(p *peer, h *head) {
 			x.vm.metrics.add(sharedGaps, 1)
 			continue
 		}
-		x.take(&s, 0)
+		x.vm.metrics.add(sharedPlacementsReceived, x.take(&s, 0))
 	}
 }
 
@@ -217,7 +217,7 @@ func (x *exchange) tell(now time.Duration) {
 		x.message = b.append(x.message[:0], x.pending[:n], &x.names)
 		x.vm.setSharedData(p.segmentKeys[x.segments%ring], x.message, 0)
 		x.segments++
-		x.vm.metrics.add(sharedSent, n)
+		x.vm.metrics.add(sharedPlacementsSent, n)
 		x.pending = x.pending[:copy(x.pending, x.pending[n:])]
 	}
 	if x.encodeHead(x.handover.waiting) || now-x.told >= beat {

@@ -129,9 +129,9 @@ func BenchmarkExchangeTick(b *testing.B) {
 			}
 			v := w.vms[0].vm
 			ticks := float64(b.N)
-			b.ReportMetric(float64(v.metrics.pending[sharedTaken])/ticks, "taken/tick")
-			b.ReportMetric(float64(v.metrics.pending[sharedSent])/ticks, "sent/tick")
-			b.ReportMetric(float64(v.metrics.pending[sharedDropped])/ticks, "dropped/tick")
+			b.ReportMetric(float64(v.metrics.pending[sharedPlacementsReceived])/ticks, "taken/tick")
+			b.ReportMetric(float64(v.metrics.pending[sharedPlacementsSent])/ticks, "sent/tick")
+			b.ReportMetric(float64(v.metrics.pending[sharedPlacementsDropped])/ticks, "dropped/tick")
 			b.ReportMetric(float64(v.metrics.pending[sharedGaps]), "gaps")
 			b.ReportMetric(float64(len(w.shared[v.exchange.peers[v.exchange.slot].segmentKeys[0]].value)), "bytes/segment")
 		})

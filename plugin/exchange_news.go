@@ -38,7 +38,7 @@ func (x *exchange) learned(p *pool, e *load.Endpoint, r *policy.Request, known i
 		from = 0
 	}
 	to := min(len(r.Hashes), from+x.room())
-	x.vm.metrics.add(sharedDropped, len(r.Hashes)-to)
+	x.vm.metrics.add(sharedPlacementsDropped, len(r.Hashes)-to)
 	for b := range r.Placements(from, to) {
 		x.push(e, made, b)
 	}
@@ -89,17 +89,17 @@ func (x *exchange) push(e *load.Endpoint, k newsKind, b table.Placement) {
 	x.members.refresh(x.vm)
 	name := x.members.name(e.Index)
 	if name == 0 || x.room() == 0 {
-		x.vm.metrics.add(sharedDropped, 1)
+		x.vm.metrics.add(sharedPlacementsDropped, 1)
 		return
 	}
 	x.pending = append(x.pending, news{b.Hash, b.Tag, b.Size, k, name, 0})
 }
 
-// take believes what another VM told so long ago.
-func (x *exchange) take(b *batch, ago time.Duration) {
+// take believes what another VM told so long ago, and returns how many records
+// were of endpoints that this VM knows.
+func (x *exchange) take(b *batch, ago time.Duration) (taken int) {
 	now := x.vm.clock
 	at, m := -1, (*member)(nil)
-	taken := 0
 	for name, r := range b.records {
 		if name != at {
 			at, m = name, x.members.find(b.name(name))
@@ -118,5 +118,5 @@ func (x *exchange) take(b *batch, ago time.Duration) {
 			m.pool.Restarted(m.Endpoint)
 		}
 	}
-	x.vm.metrics.add(sharedTaken, taken)
+	return taken
 }

@@ -227,6 +227,12 @@ func TestHandOverToANewVM(t *testing.T) {
 				if n := next.host.metric("kvsteer_handovers_read"); n != 1 {
 					t.Errorf("kvsteer_handovers_read = %d, want 1", n)
 				}
+				if n := next.host.metric("kvsteer_handover_placements"); n == 0 {
+					t.Error("kvsteer_handover_placements = 0")
+				}
+				if n := next.host.metric("kvsteer_shared_placements_received"); leave != (n == 0) {
+					t.Errorf("kvsteer_shared_placements_received = %d, with others there: %v", n, !leave)
+				}
 			})
 		})
 	}

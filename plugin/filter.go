@@ -126,9 +126,9 @@ func (f *filter) endWaits(now time.Duration) {
 		s.silent++
 		switch {
 		case now-s.began >= f.config.wait.time:
-			s.endWait(decidedTime)
+			s.endWait(decidedWaitTime)
 		case s.silent > f.config.wait.silent:
-			s.endWait(decidedSilent)
+			s.endWait(decidedWaitSilent)
 		}
 	}
 	f.setContext(f.id)

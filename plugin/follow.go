@@ -79,7 +79,7 @@ func (f *filter) follow(now time.Duration) {
 	}
 	for _, p := range f.pools {
 		if p.doubt(now) {
-			f.metrics.add(poolsDoubted, 1)
+			f.metrics.add(poolsWithoutCollector, 1)
 		}
 	}
 	w.idle = f.streams == w.told
@@ -127,7 +127,7 @@ func (w *follower) apply(p *pool, taken time.Duration, v *vm) {
 		if s.Restarts != p.restarts[i] {
 			p.restarts[i] = s.Restarts
 			p.Restarted(e)
-			v.metrics.add(restartsSeen, 1)
+			v.metrics.add(endpointRestarts, 1)
 		}
 		if s.Stats.At > e.Stats.At {
 			p.View().Report(e, s.Stats)

@@ -120,7 +120,7 @@ func (h *handover) take(x *exchange, i int) {
 		x.vm.metrics.add(sharedGaps, 1)
 		return
 	}
-	x.take(&b, max(x.ago(h.wall), 0))
+	x.vm.metrics.add(handoverPlacements, x.take(&b, max(x.ago(h.wall), 0)))
 }
 
 // due reports whether a VM that ends should leave a hand-over: another may

@@ -127,7 +127,7 @@ func (c *collector) takeHosts(size int) {
 }
 
 func (c *collector) readHosts(size int) bool {
-	c.metrics.add(hostBytes, size)
+	c.metrics.add(hostListBytes, size)
 	l := c.hosts
 	l.parser.Reset()
 	for _, f := range c.fleets {

@@ -4,128 +4,139 @@ package main
 
 import "github.com/kvsteer/kvsteer/policy/prefix"
 
-// counter is one of the module's counters. Envoy shows it as
-// kvsteer_<name>; docs/metrics.md says what each means.
+// counter is one of the module's counters. Envoy shows it as kvsteer_ and the
+// name below; docs/metrics.md says what each means.
 type counter uint8
 
 const (
-	requests      counter = iota // streams with an inference request
-	steers                       // destination header set
-	observed                     // chosen, but not set: observe mode or not in the percentage
-	decidedEarly                 // the first choice was final before the body's end
-	decidedWhole                 // the body had ended
-	decidedBytes                 // the wait was over: bytes
-	decidedTime                  // … time
-	decidedSilent                // … ticks without a byte
-	decidedHeader                // the body was not waited for
-	learned                      // placements taken from a request
-	forged                       // client copies of the destination header that had no effect
-	lateBodies                   // bodies that came only after their headers' release by a tick
-	promptBytes                  // canonical bytes of chosen requests
-	matchedBytes                 // … believed to be cached at the choice
+	// What becomes of requests.
+	requests     counter = iota // with a prompt of an inference API
+	steered                     // the destination header is set
+	observed                    // chosen, but not set: observe mode or not in the percentage
+	decidedEarly                // the first choice was final before the body's end
+	decidedWholeBody
+	decidedWaitBytes // so many had come that the wait was over
+	decidedWaitTime
+	decidedWaitSilent  // ticks without a byte
+	decidedHeadersOnly // the body was not waited for
+	promptBytes        // canonical bytes of chosen requests
+	matchedBytes       // canonical bytes believed to be cached at the choice
+	forgedDestination  // client copies of the header that had no effect
+	bodiesAfterRelease // bodies that came only after a tick had released their headers
+	panics             // recovered in an entry point
+
+	// What their answers tell.
 	flightsStarted
 	flightsEnded
-	movedOn          // answered by another endpoint than the first choice
-	unlisted         // answered by a host that is none of the pool's
-	failures         // connect failures, resets, 5xx of chosen endpoints
-	panics           // recovered in an entry point
-	withdrawn        // placements taken back: refused, aborted, or served elsewhere
-	chainsLost       // … that could not be: their blocks were overwritten
-	usagesRead       // answers whose usage was learnt from
-	restartsSeen     // endpoints whose cache turned out to be empty
-	reports          // load reports read from response headers
-	reportFaults     // … that could not be read
-	answersKept      // ids of answers that an engine keeps
-	answersFollowed  // requests sent to the engine that keeps the answer they go on from
-	answersUnknown   // … whose engine is not known
-	sharedSent       // placements told to the other VMs
-	sharedTaken      // … taken from them
-	sharedDropped    // … not told: more than fits
-	sharedGaps       // segments of other VMs that could not be read in time
-	sharedFaults     // values in shared data that are none of ours
-	sharedNoSlot     // ticks in which a VM found no slot to share from
-	handoversWritten // for a VM that starts
-	handoversRead
+	placementsLearned      // prompts, not blocks
+	placementsWithdrawn    // prompts refused, aborted, or served elsewhere
+	placementsNotCorrected // prompts to take back whose blocks were overwritten
+	servedByOther          // than the first choice
+	servedByUnlisted       // a host that is none of the pool's
+	endpointFailures       // connect failures, resets, 5xx of chosen endpoints
+	endpointRestarts       // endpoints whose cache turned out to be empty
+	usagesRead
+	loadReports // read from response headers
+	loadReportFaults
+	answersKept     // ids of answers that an engine keeps
+	answersFollowed // requests sent to the engine that keeps the answer they go on from
+	answersUnknown  // requests that go on from an answer whose engine is not known
 
-	// What the VM that collects does.
-	leases          // times a VM has become the one that collects
+	// What VMs tell each other.
+	sharedPlacementsSent
+	sharedPlacementsReceived
+	sharedPlacementsDropped // more than fits into a tick
+	sharedGaps              // segments of other VMs that could not be read in time
+	sharedFaults            // values in shared data that are none of ours
+	sharedNoSlot            // ticks in which a VM found no slot to share from
+	handoversWritten        // for a VM that starts
+	handoversRead
+	handoverPlacements // taken from those read
+
+	// What the VM that collects does, and what the others hear of it.
+	collectorLeases // times a VM has become the one that collects
+	collectorMicroseconds
 	hostLists       // asked for
-	hostListsFailed // … and not had, or not understood
-	hostBytes
+	hostListsFailed // not had, or not understood
+	hostListBytes
 	scrapes
 	scrapesFailed
 	scrapeBytes
-	allUnhealthy  // times a pool had no usable endpoint, so that all became candidates
-	snapshotsSent // to all VMs together
-	snapshotBytes // of each once
-	collectorTime // µs
+	allEndpointsUnhealthy // times a pool had no usable endpoint, so that all became candidates
+	snapshotsSent         // to all VMs together
+	snapshotBytes         // of each snapshot once
 	snapshotsTaken
 	snapshotsRefused
-	poolsDoubted       // times a pool heard nothing for so long that health was no longer believed
-	expressionsIgnored // routing expressions removed where there is no routing section
-	codesRemoved       // routing errors removed that were none of ours
-	modelsUnknown      // requests that went by the default definition, their model not being known in time
+	poolsWithoutCollector // times a pool heard nothing for so long that health was no longer believed
+
+	// What is counted of routing expressions with and without a routing section.
+	routingExpressionsIgnored // removed where there is no routing section
+	routingErrorsRemoved      // response headers that were none of ours
+	routingModelsUnknown      // requests that went by the default definition, their model not being known in time
+
 	plainCounters
 )
 
 var counterNames = [plainCounters]string{
-	requests:       "requests",
-	steers:         "steered",
-	observed:       "observed",
-	decidedEarly:   "decided_early",
-	decidedWhole:   "decided_whole_body",
-	decidedBytes:   "decided_wait_bytes",
-	decidedTime:    "decided_wait_time",
-	decidedSilent:  "decided_wait_silent",
-	decidedHeader:  "decided_headers_only",
-	learned:        "placements_learned",
-	forged:         "forged_destination",
-	lateBodies:     "bodies_after_release",
-	promptBytes:    "prompt_bytes",
-	matchedBytes:   "matched_bytes",
-	flightsStarted: "flights_started",
-	flightsEnded:   "flights_ended",
-	movedOn:        "served_by_other",
-	unlisted:       "served_by_unlisted",
-	failures:       "endpoint_failures",
-	panics:         "panics",
+	requests:           "requests",
+	steered:            "steered",
+	observed:           "observed",
+	decidedEarly:       "decided_early",
+	decidedWholeBody:   "decided_whole_body",
+	decidedWaitBytes:   "decided_wait_bytes",
+	decidedWaitTime:    "decided_wait_time",
+	decidedWaitSilent:  "decided_wait_silent",
+	decidedHeadersOnly: "decided_headers_only",
+	promptBytes:        "prompt_bytes",
+	matchedBytes:       "matched_bytes",
+	forgedDestination:  "forged_destination",
+	bodiesAfterRelease: "bodies_after_release",
+	panics:             "panics",
 
-	withdrawn:        "placements_withdrawn",
-	chainsLost:       "placements_not_corrected",
-	usagesRead:       "usages_read",
-	restartsSeen:     "endpoint_restarts",
-	reports:          "load_reports",
-	reportFaults:     "load_report_faults",
-	answersKept:      "answers_kept",
-	answersFollowed:  "answers_followed",
-	answersUnknown:   "answers_unknown",
-	sharedSent:       "shared_placements_sent",
-	sharedTaken:      "shared_placements_received",
-	sharedDropped:    "shared_placements_dropped",
-	sharedGaps:       "shared_gaps",
-	sharedFaults:     "shared_faults",
-	sharedNoSlot:     "shared_no_slot",
-	handoversWritten: "handovers_written",
-	handoversRead:    "handovers_read",
+	flightsStarted:         "flights_started",
+	flightsEnded:           "flights_ended",
+	placementsLearned:      "placements_learned",
+	placementsWithdrawn:    "placements_withdrawn",
+	placementsNotCorrected: "placements_not_corrected",
+	servedByOther:          "served_by_other",
+	servedByUnlisted:       "served_by_unlisted",
+	endpointFailures:       "endpoint_failures",
+	endpointRestarts:       "endpoint_restarts",
+	usagesRead:             "usages_read",
+	loadReports:            "load_reports",
+	loadReportFaults:       "load_report_faults",
+	answersKept:            "answers_kept",
+	answersFollowed:        "answers_followed",
+	answersUnknown:         "answers_unknown",
 
-	expressionsIgnored: "routing_expressions_ignored",
-	codesRemoved:       "routing_errors_removed",
-	modelsUnknown:      "routing_models_unknown",
+	sharedPlacementsSent:     "shared_placements_sent",
+	sharedPlacementsReceived: "shared_placements_received",
+	sharedPlacementsDropped:  "shared_placements_dropped",
+	sharedGaps:               "shared_gaps",
+	sharedFaults:             "shared_faults",
+	sharedNoSlot:             "shared_no_slot",
+	handoversWritten:         "handovers_written",
+	handoversRead:            "handovers_read",
+	handoverPlacements:       "handover_placements",
 
-	leases:           "collector_leases",
-	hostLists:        "host_lists",
-	hostListsFailed:  "host_lists_failed",
-	hostBytes:        "host_list_bytes",
-	scrapes:          "scrapes",
-	scrapesFailed:    "scrapes_failed",
-	scrapeBytes:      "scrape_bytes",
-	allUnhealthy:     "all_endpoints_unhealthy",
-	snapshotsSent:    "snapshots_sent",
-	snapshotBytes:    "snapshot_bytes",
-	collectorTime:    "collector_microseconds",
-	snapshotsTaken:   "snapshots_taken",
-	snapshotsRefused: "snapshots_refused",
-	poolsDoubted:     "pools_without_collector",
+	collectorLeases:       "collector_leases",
+	collectorMicroseconds: "collector_microseconds",
+	hostLists:             "host_lists",
+	hostListsFailed:       "host_lists_failed",
+	hostListBytes:         "host_list_bytes",
+	scrapes:               "scrapes",
+	scrapesFailed:         "scrapes_failed",
+	scrapeBytes:           "scrape_bytes",
+	allEndpointsUnhealthy: "all_endpoints_unhealthy",
+	snapshotsSent:         "snapshots_sent",
+	snapshotBytes:         "snapshot_bytes",
+	snapshotsTaken:        "snapshots_taken",
+	snapshotsRefused:      "snapshots_refused",
+	poolsWithoutCollector: "pools_without_collector",
+
+	routingExpressionsIgnored: "routing_expressions_ignored",
+	routingErrorsRemoved:      "routing_errors_removed",
+	routingModelsUnknown:      "routing_models_unknown",
 }
 
 // metrics are the counters of one VM. They are summed here and written to

@@ -95,7 +95,7 @@ func (s *stream) takeReport(a *answer) {
 	}
 	r, err := s.filter.orca.Report()
 	if err != nil {
-		s.filter.metrics.add(reportFaults, 1)
+		s.filter.metrics.add(loadReportFaults, 1)
 		return
 	}
 	stats := e.Stats
@@ -109,7 +109,7 @@ func (s *stream) takeReport(a *answer) {
 	read(orca.Running, &stats.Running)
 	read(orca.KVUse, &stats.KVUse)
 	read(orca.KVTokens, &stats.KVCapacity)
-	s.filter.metrics.add(reports, 1)
+	s.filter.metrics.add(loadReports, 1)
 	s.pool.View().Report(e, stats)
 }
 
@@ -151,7 +151,7 @@ func (s *stream) settle(by server, a *answer) {
 	case chosen == nil:
 		s.fly(served, s.known(now))
 	default:
-		s.filter.metrics.add(movedOn, 1)
+		s.filter.metrics.add(servedByOther, 1)
 		s.flight.Move(served, now)
 	}
 	s.correct()
@@ -164,7 +164,7 @@ func (s *stream) blame(by server, status int, now time.Duration) {
 		s.filter.wiring.served(s.filter, by.Endpoint == s.choice.First())
 	}
 	if by.foreign {
-		s.filter.metrics.add(unlisted, 1)
+		s.filter.metrics.add(servedByUnlisted, 1)
 		return // another cluster's host, or the lists differ: no fault of an endpoint's
 	}
 	if s.steered && by.Endpoint != s.choice.First() && by.Endpoint != nil {
@@ -220,10 +220,10 @@ func (s *stream) withdraw() {
 	s.holder = nil
 	r := s.filter.chains.recall(&s.chain, s.filter.clock)
 	if len(r.Hashes) == 0 {
-		s.filter.metrics.add(chainsLost, 1)
+		s.filter.metrics.add(placementsNotCorrected, 1)
 		return
 	}
-	s.filter.metrics.add(withdrawn, 1)
+	s.filter.metrics.add(placementsWithdrawn, 1)
 	s.filter.exchange.lost(e, r, s.before, len(r.Hashes))
 	s.pool.Withdraw(e, r, s.before)
 }

@@ -17,12 +17,12 @@ func (s *stream) consume(r *request) {
 	if r.expressions > 0 {
 		f.removeHeader(requestHeaders, expr.HeaderMethod)
 		if f.router == nil {
-			f.metrics.add(expressionsIgnored, 1)
+			f.metrics.add(routingExpressionsIgnored, 1)
 		}
 	}
 	if r.codes > 0 {
 		f.removeHeader(requestHeaders, expr.HeaderError)
-		f.metrics.add(codesRemoved, 1)
+		f.metrics.add(routingErrorsRemoved, 1)
 	}
 }
 
@@ -67,7 +67,7 @@ func (s *stream) direct() types.Action {
 	case waits && (s.stored || !t.resolved || s.needs() != policy.NeedNothing):
 		s.wait()
 	default:
-		s.chooseAt(decidedHeader, now)
+		s.chooseAt(decidedHeadersOnly, now)
 	}
 	return s.verdict()
 }
@@ -91,7 +91,7 @@ func (s *stream) resolveEarly(waits bool) *expr.Rejection {
 	case unknown && waits && s.filter.router.models:
 		return nil
 	case unknown && s.filter.router.models:
-		s.filter.metrics.add(modelsUnknown, 1)
+		s.filter.metrics.add(routingModelsUnknown, 1)
 	}
 	rejection := s.resolve(waits)
 	if rejection == nil && unknown && waits && t.choice.Definition.Stargate().UsesAffinity() {
@@ -183,7 +183,7 @@ func (s *stream) admit(r *policy.Request) *expr.Rejection {
 func (s *stream) prepare(r *policy.Request, early bool) *expr.Rejection {
 	t := s.route
 	if !t.resolved { // the wait is over, and the body has not told the model
-		s.filter.metrics.add(modelsUnknown, 1)
+		s.filter.metrics.add(routingModelsUnknown, 1)
 		if rejection := s.resolve(r.KeyKnown); rejection != nil {
 			return rejection
 		}
@@ -289,6 +289,6 @@ func (s *stream) passBy() {
 // disown removes a code that an engine has put into its answer: only ours are
 // to be believed.
 func (s *stream) disown() {
-	s.filter.metrics.add(codesRemoved, 1)
+	s.filter.metrics.add(routingErrorsRemoved, 1)
 	s.filter.removeHeader(responseHeaders, expr.HeaderError)
 }

@@ -72,7 +72,7 @@ func (p *pool) reads(e *load.Endpoint, sse bool, now time.Duration) *usageReader
 
 // fail notes a failure of e. When it answers again it may have started anew.
 func (p *pool) fail(e *load.Endpoint, now time.Duration) {
-	p.vm.metrics.add(failures, 1)
+	p.vm.metrics.add(endpointFailures, 1)
 	e.Fail(now)
 	if s := p.standing(e); s != nil {
 		s.doubt = coldLimit
@@ -105,7 +105,7 @@ func (p *pool) warmth(e *load.Endpoint, s *standing, warm bool) {
 		return
 	}
 	s.cold = 0
-	p.vm.metrics.add(restartsSeen, 1)
+	p.vm.metrics.add(endpointRestarts, 1)
 	p.Restarted(e)
 	p.vm.exchange.restarted(e)
 }

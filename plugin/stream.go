@@ -77,7 +77,7 @@ func (s *stream) OnHttpRequestHeaders(_ int, end bool) types.Action {
 	r := classify(s.filter.headers(requestHeaders), &s.filter.shapes, s.route)
 	s.length, s.forged = r.length, r.forged
 	if r.forged {
-		s.filter.metrics.add(forged, 1)
+		s.filter.metrics.add(forgedDestination, 1)
 	}
 	if r.expressions+r.codes > 0 {
 		s.consume(&r)
@@ -91,7 +91,7 @@ func (s *stream) OnHttpRequestHeaders(_ int, end bool) types.Action {
 	case r.why != none:
 		s.bypass(r.why)
 	case !s.mayWait():
-		s.choose(decidedHeader)
+		s.choose(decidedHeadersOnly)
 	default:
 		s.wait()
 		return requestPaused
@@ -203,7 +203,7 @@ func (s *stream) watch(size int) {
 		s.filter.probe.shown()
 	case s.released != 0:
 		now := s.filter.time()
-		s.filter.metrics.add(lateBodies, 1)
+		s.filter.metrics.add(bodiesAfterRelease, 1)
 		if s.filter.probe.late(now-s.released, now) {
 			s.filter.log(logWarn, "kvsteer: Envoy does not show bodies while headers wait; set allow_on_headers_stop_iteration. Until then requests go by their headers alone.")
 		}
@@ -232,16 +232,16 @@ func (s *stream) decide() {
 	}
 	switch {
 	case r.Reason() != 0 && s.route != nil && s.route.asked():
-		s.choose(decidedWhole)
+		s.choose(decidedWholeBody)
 	case r.Reason() != 0:
 		s.filter.metrics.noPrompt(r.Reason())
 		s.leave()
 		s.bypass(noPrompt)
 	case r.ended:
-		s.choose(decidedWhole)
+		s.choose(decidedWholeBody)
 	case !s.stored && r.grown() && s.chooseEarly(): // what a stored answer depends on may come last
 	case r.Raw() >= s.filter.config.wait.bytes:
-		s.choose(decidedBytes)
+		s.choose(decidedWaitBytes)
 	}
 }
 
@@ -309,13 +309,13 @@ func (s *stream) send(d policy.Decision, r *policy.Request, how counter) {
 	}
 	m := &s.filter.metrics
 	m.add(how, 1)
-	s.unseen = how == decidedHeader
+	s.unseen = how == decidedHeadersOnly
 	m.add(promptBytes, r.Length)
 	m.add(matchedBytes, d.Match)
-	s.phase, s.choice, s.whole = sent, d, how == decidedWhole
+	s.phase, s.choice, s.whole = sent, d, how == decidedWholeBody
 	s.streamed = s.reader != nil && s.reader.Stream()
 	if s.steered = s.filter.config.steers(r); s.steered {
-		m.add(steers, 1)
+		m.add(steered, 1)
 		s.filter.setHeader(requestHeaders, destinationHeader, s.filter.destination(&d))
 		s.fly(d.First(), r)
 	} else {
@@ -362,7 +362,7 @@ func (s *stream) hold(e *load.Endpoint, r *policy.Request) {
 	} else {
 		s.before = s.pool.Known(e, r)
 	}
-	s.filter.metrics.add(learned, 1)
+	s.filter.metrics.add(placementsLearned, 1)
 	s.filter.exchange.learned(s.pool, e, r, s.before)
 	s.pool.Learn(e, r, 0)
 }
