@@ -12,16 +12,16 @@ import (
 // Catalog holds all algorithms of a program and the names they go by. It is
 // immutable.
 type Catalog struct {
-	methods   []*method
-	spellings map[string]*method // canonical names and aliases
-	longest   int                // the longest spelling
-	preset    *method            // where a document has no default
-	ids       map[string]int     // parameter name → id, in byte order of the names
-	requests  set                // parameters that expressions may set unless the operator says otherwise
+	algorithms []*algorithm
+	spellings  map[string]*algorithm // canonical names and aliases
+	longest    int                   // the longest spelling
+	preset     *algorithm            // where a document has no default
+	ids        map[string]int        // parameter name → id, in byte order of the names
+	requests   set                   // parameters that expressions may set unless the operator says otherwise
 }
 
-// method is an algorithm with what follows from its declaration.
-type method struct {
+// algorithm is an Algorithm with what follows from its declaration.
+type algorithm struct {
 	name     string
 	index    int
 	stateful bool
@@ -56,20 +56,20 @@ var (
 // NewCatalog returns the catalog of the given algorithms. preset names the one
 // that documents without a default get. It reports all faults at once.
 func NewCatalog(preset string, algorithms []Algorithm) (*Catalog, error) {
-	c := &Catalog{spellings: make(map[string]*method), ids: make(map[string]int)}
+	c := &Catalog{spellings: make(map[string]*algorithm), ids: make(map[string]int)}
 	faults := c.collectNames(algorithms)
 	if len(c.ids) > maxNames {
 		return nil, ErrTooMany
 	}
-	for _, a := range algorithms {
-		m, err := c.newMethod(a)
+	for _, declared := range algorithms {
+		a, err := c.newAlgorithm(declared)
 		faults = append(faults, err)
-		c.methods = append(c.methods, m)
-		for _, name := range append([]string{a.Name}, a.Aliases...) {
+		c.algorithms = append(c.algorithms, a)
+		for _, name := range append([]string{declared.Name}, declared.Aliases...) {
 			if taken := c.spellings[name] != nil; taken || !isCanonicalName(name) {
 				faults = append(faults, ErrName)
 			}
-			c.spellings[name] = m
+			c.spellings[name] = a
 			c.longest = max(c.longest, len(name))
 		}
 	}
@@ -123,42 +123,42 @@ func (p byName) Len() int           { return len(p) }
 func (p byName) Less(i, j int) bool { return p[i].Name < p[j].Name }
 func (p byName) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
 
-func (c *Catalog) newMethod(a Algorithm) (*method, error) {
-	m := &method{name: a.Name, index: len(c.methods), stateful: a.Stateful, params: slices.Clone(a.Parameters)}
-	sort.Sort(byName(m.params))
-	for i := range m.places {
-		m.places[i] = -1
+func (c *Catalog) newAlgorithm(declared Algorithm) (*algorithm, error) {
+	a := &algorithm{name: declared.Name, index: len(c.algorithms), stateful: declared.Stateful, params: slices.Clone(declared.Parameters)}
+	sort.Sort(byName(a.params))
+	for i := range a.places {
+		a.places[i] = -1
 	}
 	var faults []error
-	for i := range m.params {
-		p := &m.params[i]
+	for i := range a.params {
+		p := &a.params[i]
 		id := c.ids[p.Name]
-		if m.places[id] >= 0 {
+		if a.places[id] >= 0 {
 			faults = append(faults, ErrName)
 		}
-		m.places[id] = int8(i)
-		m.ids = append(m.ids, id)
-		m.defaults = append(m.defaults, p.Default)
+		a.places[id] = int8(i)
+		a.ids = append(a.ids, id)
+		a.defaults = append(a.defaults, p.Default)
 		if !p.rangesHold() {
 			faults = append(faults, ErrRange)
 		}
 	}
-	for i := range m.params {
-		atMost, err1 := m.relation(m.params[i].AtMost)
-		inert, err2 := m.relation(m.params[i].Inert.other)
-		m.atMost, m.inert = append(m.atMost, atMost), append(m.inert, inert)
+	for i := range a.params {
+		atMost, err1 := a.relation(a.params[i].AtMost)
+		inert, err2 := a.relation(a.params[i].Inert.other)
+		a.atMost, a.inert = append(a.atMost, atMost), append(a.inert, inert)
 		faults = append(faults, err1, err2)
 	}
-	return m, errors.Join(faults...)
+	return a, errors.Join(faults...)
 }
 
 // relation returns the place of another parameter, -1 for none.
-func (m *method) relation(name string) (int, error) {
+func (a *algorithm) relation(name string) (int, error) {
 	if name == "" {
 		return -1, nil
 	}
-	for i := range m.params {
-		if m.params[i].Name == name {
+	for i := range a.params {
+		if a.params[i].Name == name {
 			return i, nil
 		}
 	}
@@ -199,9 +199,9 @@ func isParameterName(name string) bool {
 	return true
 }
 
-// method returns the algorithm that a spelling names, nil for none. Case and
+// algorithm returns the one that a spelling names, nil for none. Case and
 // "_" for "-" don't matter. It does not allocate.
-func (c *Catalog) method(spelling string) *method {
+func (c *Catalog) algorithm(spelling string) *algorithm {
 	var buf [64]byte
 	if len(spelling) > min(c.longest, len(buf)) {
 		return nil
@@ -219,20 +219,20 @@ func (c *Catalog) method(spelling string) *method {
 	return c.spellings[string(buf[:len(spelling)])]
 }
 
-// Methods calls visit with the canonical name of each algorithm, in the order
+// Algorithms calls visit with the canonical name of each algorithm, in the order
 // they were declared.
-func (c *Catalog) Methods(visit func(name string)) {
-	for _, m := range c.methods {
-		visit(m.name)
+func (c *Catalog) Algorithms(visit func(name string)) {
+	for _, a := range c.algorithms {
+		visit(a.name)
 	}
 }
 
 // parameter returns the declaration of the parameter with this id, nil where
 // the algorithm does not take it.
-func (m *method) parameter(id int) (place int, p *Parameter) {
-	place = int(m.places[id])
+func (a *algorithm) parameter(id int) (place int, p *Parameter) {
+	place = int(a.places[id])
 	if place < 0 {
 		return place, nil
 	}
-	return place, &m.params[place]
+	return place, &a.params[place]
 }

@@ -65,18 +65,18 @@ func mustParse(t testing.TB, document string) *Config {
 	return c
 }
 
-func TestMethodSpellings(t *testing.T) {
+func TestAlgorithmSpellings(t *testing.T) {
 	c := testCatalog(t)
 	for spelling, want := range map[string]string{
 		"sample": "sample", "SAMPLE": "sample", "pick-two": "sample", "Pick_Two": "sample", "sticky": "sticky",
 		"picktwo": "", "pick--two": "", "sample-": "", "": "", "a-name-that-is-longer-than-any-other-name-in-the-whole-catalog-is": "",
 	} {
 		got := ""
-		if m := c.method(spelling); m != nil {
-			got = m.name
+		if a := c.algorithm(spelling); a != nil {
+			got = a.name
 		}
 		if got != want {
-			t.Errorf("method(%q) = %q, want %q", spelling, got, want)
+			t.Errorf("algorithm(%q) = %q, want %q", spelling, got, want)
 		}
 	}
 }
@@ -121,10 +121,10 @@ func TestNewCatalogRefuses(t *testing.T) {
 	}
 }
 
-func TestCatalogListsMethodsInOrder(t *testing.T) {
+func TestCatalogListsAlgorithmsInOrder(t *testing.T) {
 	var got []string
-	testCatalog(t).Methods(func(name string) { got = append(got, name) })
+	testCatalog(t).Algorithms(func(name string) { got = append(got, name) })
 	if want := []string{"sample", "sticky"}; !slices.Equal(got, want) {
-		t.Errorf("methods %v, want %v", got, want)
+		t.Errorf("algorithms %v, want %v", got, want)
 	}
 }

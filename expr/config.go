@@ -33,7 +33,7 @@ func (s *Static) Settings() *Settings { return &s.settings }
 // entry is what holds for one model.
 type entry struct {
 	own     *Static   // its definition
-	bases   []*Static // by method: what an expression with it starts from, nil where it isn't enabled
+	bases   []*Static // by algorithm: what an expression with it starts from, nil where it isn't enabled
 	allowed set       // the parameters that expressions may set
 }
 

@@ -46,12 +46,12 @@ func (d *documentReader) named(n document.Node, base string) *Static {
 		d.fault(n.Pointer, FaultWrongType, "must be an algorithm's name")
 		return nil
 	}
-	m := d.catalog.method(name)
-	if m == nil {
+	a := d.catalog.algorithm(name)
+	if a == nil {
 		d.unknownAlgorithm(n.Pointer)
 		return nil
 	}
-	return d.preset(m, base)
+	return d.preset(a, base)
 }
 
 // field reads one parameter into s, which is nil where the algorithm isn't
@@ -65,9 +65,9 @@ func (d *documentReader) field(s *Static, key string, n document.Node) {
 	if s == nil {
 		return
 	}
-	place, p := s.settings.method.parameter(id)
+	place, p := s.settings.algorithm.parameter(id)
 	if p == nil {
-		d.fault(n.Pointer, FaultUnsupportedField, s.settings.method.name+" does not take it")
+		d.fault(n.Pointer, FaultUnsupportedField, s.settings.algorithm.name+" does not take it")
 		return
 	}
 	v, reason := p.decode(n)
@@ -80,14 +80,14 @@ func (d *documentReader) field(s *Static, key string, n document.Node) {
 
 // judge looks at a definition as a whole.
 func (d *documentReader) judge(s *Static, n document.Node) {
-	params := s.settings.method.params
+	params := s.settings.algorithm.params
 	if floor, ceil, found := s.settings.misordered(); found {
 		d.fault(n.Under(params[floor].Name), FaultFloorAboveCeil, "must be at most "+params[ceil].Name)
 	}
 	for i := range params {
 		p := &params[i]
 		if n.Member(p.Name).Kind != document.None && s.settings.inert(i) {
-			why := p.Inert.appendMessage([]byte("has no effect "), s.settings.method.name)
+			why := p.Inert.appendMessage([]byte("has no effect "), s.settings.algorithm.name)
 			d.config.warnings = append(d.config.warnings, Fault{n.Under(p.Name), FaultInert, string(why)})
 		}
 	}

@@ -16,6 +16,7 @@
 // docs/routing-operators.md what operators need to know.
 //
 // Terms: an algorithm is a named way to pick, declared as data (Algorithm); a
+// method is what an expression names it by, as it is written there; a
 // definition is an algorithm with all its parameters; the base is the
 // configured definition that an expression starts from; the canonical form is
 // the one spelling of all expressions that mean the same; a target is the pair

@@ -111,7 +111,7 @@ func (d *documentReader) unknownField(at string) {
 
 // scope is what one level of the document enables.
 type scope struct {
-	algorithms map[*method]*Static
+	algorithms map[*algorithm]*Static
 	allowed    set
 }
 
@@ -119,13 +119,13 @@ type scope struct {
 // definition before its own list before the shared list.
 func (e *entry) finish(c *Catalog, own, shared scope) {
 	e.allowed = own.allowed
-	e.bases = make([]*Static, len(c.methods))
-	for i, m := range c.methods {
-		if e.bases[i] = own.algorithms[m]; e.bases[i] == nil {
-			e.bases[i] = shared.algorithms[m]
+	e.bases = make([]*Static, len(c.algorithms))
+	for i, a := range c.algorithms {
+		if e.bases[i] = own.algorithms[a]; e.bases[i] == nil {
+			e.bases[i] = shared.algorithms[a]
 		}
 	}
-	e.bases[e.own.settings.method.index] = e.own
+	e.bases[e.own.settings.algorithm.index] = e.own
 }
 
 // models reads the object of model ids.
@@ -156,22 +156,22 @@ func (d *documentReader) models(n document.Node, shared scope) {
 }
 
 // algorithms reads an object of definitions that requests may ask for.
-func (d *documentReader) algorithms(n document.Node, prefix string) map[*method]*Static {
-	enabled := make(map[*method]*Static)
+func (d *documentReader) algorithms(n document.Node, prefix string) map[*algorithm]*Static {
+	enabled := make(map[*algorithm]*Static)
 	d.object(n, func(key string, member document.Node) {
-		m := d.catalog.method(key)
-		if m == nil {
+		a := d.catalog.algorithm(key)
+		if a == nil {
 			d.unknownAlgorithm(member.Pointer)
 			return
 		}
-		s := d.definition(member, prefix+fieldAlgorithms+"/"+m.name, nil)
+		s := d.definition(member, prefix+fieldAlgorithms+"/"+a.name, nil)
 		switch {
-		case enabled[m] != nil:
-			d.fault(member.Pointer, FaultDuplicateAlgorithm, "another key means "+m.name+" too")
-		case s != nil && s.settings.method != m:
-			d.fault(member.Pointer, FaultKeyMismatch, "the key means "+m.name+", the value "+s.settings.method.name)
+		case enabled[a] != nil:
+			d.fault(member.Pointer, FaultDuplicateAlgorithm, "another key means "+a.name+" too")
+		case s != nil && s.settings.algorithm != a:
+			d.fault(member.Pointer, FaultKeyMismatch, "the key means "+a.name+", the value "+s.settings.algorithm.name)
 		default:
-			enabled[m] = s
+			enabled[a] = s
 		}
 	})
 	return enabled
@@ -200,15 +200,15 @@ func (d *documentReader) parameters(n document.Node) (allowed set) {
 
 func (d *documentReader) unknownAlgorithm(at string) {
 	var names []string
-	d.catalog.Methods(func(name string) { names = append(names, name) })
+	d.catalog.Algorithms(func(name string) { names = append(names, name) })
 	d.fault(at, FaultUnknownAlgorithm, "no such algorithm; there are "+strings.Join(names, " "))
 }
 
-// preset adds a definition with the defaults of m.
-func (d *documentReader) preset(m *method, base string) *Static {
+// preset adds a definition with the defaults of a.
+func (d *documentReader) preset(a *algorithm, base string) *Static {
 	s := &Static{
 		catalog: d.catalog, base: base, form: []byte(base), index: len(d.config.statics),
-		settings: Settings{method: m, values: slices.Clone(m.defaults)},
+		settings: Settings{algorithm: a, values: slices.Clone(a.defaults)},
 	}
 	d.config.statics = append(d.config.statics, s)
 	return s

@@ -40,7 +40,7 @@ func read(c *Config, value string) (meaning, string, bool) {
 	if r := o.resolve(c, "m", value); r != nil {
 		return meaning{}, "", false
 	}
-	return meaning{o.settings.method.name, o.given, o.settings.values}, string(o.form()), true
+	return meaning{o.settings.algorithm.name, o.given, o.settings.values}, string(o.form()), true
 }
 
 func (m meaning) equal(n meaning) bool {

@@ -18,7 +18,7 @@ type overlay struct {
 // the header, then the settings as a whole.
 func (o *overlay) apply(base *Static, allowed set) *Rejection {
 	o.base, o.given = base, 0
-	o.settings.method = base.settings.method
+	o.settings.algorithm = base.settings.algorithm
 	o.settings.values = append(o.settings.values[:0], base.settings.values...)
 	for i := range o.expression.params[:o.expression.count] {
 		if r := o.parameter(&o.expression.params[i], allowed); r != nil {
@@ -36,13 +36,13 @@ func (o *overlay) apply(base *Static, allowed set) *Rejection {
 
 // parameter judges one parameter and sets its value.
 func (o *overlay) parameter(w *wire, allowed set) *Rejection {
-	m, c := o.base.settings.method, o.base.catalog
+	a, c := o.base.settings.algorithm, o.base.catalog
 	key := w.key.of(o.expression.src)
 	id, known := c.ids[key]
 	if !known {
 		return o.reject(UnknownParameter, 0, key, nil)
 	}
-	place, p := m.parameter(id)
+	place, p := a.parameter(id)
 	if p == nil {
 		return o.reject(UnsupportedParameter, 0, key, nil)
 	}
@@ -65,9 +65,9 @@ func (o *overlay) ordered() *Rejection {
 	if !found {
 		return nil
 	}
-	m := o.settings.method
-	blamed, partner := &m.params[floor], &m.params[ceil]
-	if !o.given.has(m.ids[floor]) {
+	a := o.settings.algorithm
+	blamed, partner := &a.params[floor], &a.params[ceil]
+	if !o.given.has(a.ids[floor]) {
 		blamed, partner = partner, blamed
 	}
 	r := o.reject(InvalidValue, FloorAboveCeil, blamed.Name, blamed)
@@ -78,7 +78,7 @@ func (o *overlay) ordered() *Rejection {
 // tightened judges that no policy of the operator is loosened.
 func (o *overlay) tightened() *Rejection {
 	for rest := o.given; rest != 0; rest &= rest - 1 {
-		place, p := o.settings.method.parameter(bits.TrailingZeros64(uint64(rest)))
+		place, p := o.settings.algorithm.parameter(bits.TrailingZeros64(uint64(rest)))
 		was, is := o.base.settings.values[place], o.settings.values[place]
 		loosened := p.Tighten == OnlyOn && was.Bool() && !is.Bool() ||
 			p.Tighten == OnlyLower && was.set && is.Number() > was.Number()
@@ -92,7 +92,7 @@ func (o *overlay) tightened() *Rejection {
 // effective judges that each given parameter has an effect.
 func (o *overlay) effective() *Rejection {
 	for rest := o.given; rest != 0; rest &= rest - 1 {
-		place, p := o.settings.method.parameter(bits.TrailingZeros64(uint64(rest)))
+		place, p := o.settings.algorithm.parameter(bits.TrailingZeros64(uint64(rest)))
 		if o.settings.inert(place) {
 			return o.reject(InertParameter, 0, p.Name, p)
 		}
@@ -102,7 +102,7 @@ func (o *overlay) effective() *Rejection {
 
 func (o *overlay) reject(c Code, r Reason, key string, p *Parameter) *Rejection {
 	return &Rejection{
-		Code: c, Reason: r, Method: o.base.settings.method.name,
+		Code: c, Reason: r, Method: o.base.settings.algorithm.name,
 		Parameter: key, Offset: -1, schema: p,
 	}
 }
@@ -111,9 +111,9 @@ func (o *overlay) reject(c Code, r Reason, key string, p *Parameter) *Rejection 
 // forms mean equal algorithms and equal given values. It is valid until the
 // next call.
 func (o *overlay) form() []byte {
-	dst := append(o.canonical[:0], o.settings.method.name...)
+	dst := append(o.canonical[:0], o.settings.algorithm.name...)
 	for rest := o.given; rest != 0; rest &= rest - 1 {
-		place, p := o.settings.method.parameter(bits.TrailingZeros64(uint64(rest)))
+		place, p := o.settings.algorithm.parameter(bits.TrailingZeros64(uint64(rest)))
 		dst = append(append(append(dst, ';'), p.Name...), '=')
 		dst = p.appendCanonical(dst, o.settings.values[place])
 	}

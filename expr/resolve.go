@@ -42,14 +42,14 @@ func (o *overlay) resolve(c *Config, model, value string) *Rejection {
 	if r := o.expression.Parse(value); r != nil {
 		return r
 	}
-	m := c.catalog.method(o.expression.method)
-	if m == nil {
+	a := c.catalog.algorithm(o.expression.method)
+	if a == nil {
 		return &Rejection{Code: UnknownMethod, Method: o.expression.method, Offset: -1}
 	}
 	e := c.entry(model)
-	base := e.bases[m.index]
+	base := e.bases[a.index]
 	if base == nil {
-		return &Rejection{Code: MethodNotAllowed, Method: m.name, Offset: -1}
+		return &Rejection{Code: MethodNotAllowed, Method: a.name, Offset: -1}
 	}
 	return o.apply(base, e.allowed)
 }

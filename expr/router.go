@@ -220,7 +220,7 @@ func (r *Router[D, S]) build(target, form []byte) *entryOf[D, S] {
 
 func (r *Router[D, S]) chosen(e *entryOf[D, S], result Result, requested string) Choice[D, S] {
 	return Choice[D, S]{
-		Definition: e.def.definition, Instance: e.instance, Algorithm: e.base.settings.method.name,
+		Definition: e.def.definition, Instance: e.instance, Algorithm: e.base.settings.algorithm.name,
 		Base: e.base.base, Canonical: e.form, Requested: requested, Demands: e.demands,
 		Result: result, entry: e, generation: r.generation,
 	}
@@ -231,10 +231,10 @@ func (r *Router[D, S]) chosen(e *entryOf[D, S], result Result, requested string)
 func (r *Router[D, S]) configured(s *Static, target int, now time.Duration) Choice[D, S] {
 	d := &r.compiled[s.index]
 	c := Choice[D, S]{
-		Definition: d.definition, Instance: d.instance, Algorithm: s.settings.method.name,
+		Definition: d.definition, Instance: d.instance, Algorithm: s.settings.algorithm.name,
 		Base: s.base, Demands: d.demands, generation: r.generation,
 	}
-	if !s.settings.method.stateful {
+	if !s.settings.algorithm.stateful {
 		return c
 	}
 	c.entry = r.static.find(r.key[:target], s.form, now)

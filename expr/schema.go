@@ -149,9 +149,9 @@ func (i Inert) String() string {
 }
 
 // appendMessage completes "NAME has no effect ".
-func (i Inert) appendMessage(dst []byte, method string) []byte {
+func (i Inert) appendMessage(dst []byte, algorithm string) []byte {
 	if i.when == always {
-		return append(append(dst, "in "...), method...)
+		return append(append(dst, "in "...), algorithm...)
 	}
 	return append(dst, i.String()...)
 }

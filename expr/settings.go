@@ -6,20 +6,20 @@ package expr
 // They are read by name when a definition is compiled, not per request. A name
 // that the algorithm does not declare reads as unset.
 type Settings struct {
-	method *method
-	values []Value // by place
+	algorithm *algorithm
+	values    []Value // by place
 }
 
 // Algorithm returns the canonical name of the algorithm.
-func (s *Settings) Algorithm() string { return s.method.name }
+func (s *Settings) Algorithm() string { return s.algorithm.name }
 
 // Value returns the value of a parameter. Those who compile definitions call it
 // some twenty times in a row, which inlined would take 10 KB of module.
 //
 //go:noinline
 func (s *Settings) Value(name string) Value {
-	for i := range s.method.params {
-		if s.method.params[i].Name == name {
+	for i := range s.algorithm.params {
+		if s.algorithm.params[i].Name == name {
 			return s.values[i]
 		}
 	}
@@ -41,7 +41,7 @@ func (s *Settings) Text(name string) string { return s.Value(name).Text() }
 // Demands returns what the settings want each request to carry.
 func (s *Settings) Demands() (d Demand) {
 	for i := range s.values {
-		if p := &s.method.params[i]; p.Demands != 0 && s.values[i].Bool() {
+		if p := &s.algorithm.params[i]; p.Demands != 0 && s.values[i].Bool() {
 			d |= p.Demands
 		}
 	}
@@ -52,7 +52,7 @@ func (s *Settings) Demands() (d Demand) {
 // algorithm, in byte order of the names.
 func (s *Settings) Each(visit func(p *Parameter, v Value)) {
 	for i := range s.values {
-		if p := &s.method.params[i]; p.Inert.when != always {
+		if p := &s.algorithm.params[i]; p.Inert.when != always {
 			visit(p, s.values[i])
 		}
 	}
@@ -61,14 +61,14 @@ func (s *Settings) Each(visit func(p *Parameter, v Value)) {
 // All calls visit with each parameter, in byte order of the names.
 func (s *Settings) All(visit func(p *Parameter, v Value)) {
 	for i := range s.values {
-		visit(&s.method.params[i], s.values[i])
+		visit(&s.algorithm.params[i], s.values[i])
 	}
 }
 
 // inert reports whether the parameter at place i has no effect.
 func (s *Settings) inert(i int) bool {
-	rule := s.method.params[i].Inert
-	other := s.method.inert[i]
+	rule := s.algorithm.params[i].Inert
+	other := s.algorithm.inert[i]
 	switch rule.when {
 	case always:
 		return true
@@ -82,7 +82,7 @@ func (s *Settings) inert(i int) bool {
 
 // misordered returns the places of the first pair of bounds in wrong order.
 func (s *Settings) misordered() (floor, ceil int, found bool) {
-	for floor, ceil := range s.method.atMost {
+	for floor, ceil := range s.algorithm.atMost {
 		if ceil < 0 || !s.values[floor].set || !s.values[ceil].set {
 			continue
 		}

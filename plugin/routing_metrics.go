@@ -99,7 +99,7 @@ const routingPrefix = "kvsteer_routing_"
 // define registers every metric, so that a dashboard finds each at 0.
 func (m *routingMetrics) define(h host) {
 	if catalog, err := routing.Catalog(); err == nil {
-		catalog.Methods(func(name string) { m.methods = append(m.methods, name) })
+		catalog.Algorithms(func(name string) { m.methods = append(m.methods, name) })
 	}
 	m.methods = append(m.methods, "unknown")
 	for i, f := range m.families() {

@@ -90,7 +90,7 @@ func checkExamples(t *testing.T, document, text string) (count int) {
 func TestDocumentedParameters(t *testing.T) {
 	page, _ := readPage(t, callersPage)
 	meanings := chapter(page, "## What the parameters mean")
-	testCatalog(t).Methods(func(name string) {
+	testCatalog(t).Algorithms(func(name string) {
 		text := chapter(page, "### `"+name+"`")
 		s := settingsOf(t, name)
 		s.All(func(p *expr.Parameter, v expr.Value) {

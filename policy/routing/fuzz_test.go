@@ -93,7 +93,7 @@ func generated(n int) []string {
 func TestLabelsAreClosed(t *testing.T) {
 	codes, methods := map[string]bool{}, map[string]bool{"unknown": true}
 	expr.Codes(func(c expr.Code) { codes[c.String()] = true })
-	testCatalog(t).Methods(func(name string) { methods[name] = true })
+	testCatalog(t).Algorithms(func(name string) { methods[name] = true })
 	router := testRouter(t, everything)
 	seen := map[string]int{}
 	for i, value := range generated(10_000) {
