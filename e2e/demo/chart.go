@@ -45,18 +45,13 @@ func share(v, most float64) float64 {
 	return math.Round(1000*v/most) / 10
 }
 
-// The drawing area of a lineChart in its own units.
-const (
-	plotWidth  = 640.0
-	plotHeight = 240.0
-)
-
-// A lineChart is drawn as SVG.
+// A lineChart is lines in SVG, stretched to the width there is, with labels in
+// HTML, which keep their size. Both place things in percent of the plot, from
+// its left and its top.
 type lineChart struct {
-	X, Y   axis
-	Lines  []*line
-	Width  float64
-	Height float64
+	Title string
+	X, Y  axis
+	Lines []*line
 }
 
 type line struct {
@@ -68,27 +63,26 @@ type line struct {
 
 // An axis maps values to 0…1 and has ticks.
 type axis struct {
+	Name  string // "": the chart's title tells
+	Ticks []tick
 	place func(float64) float64
-	ticks []tick
 }
 
 type tick struct {
-	At    float64
+	At    float64 // percent
 	Label string
 }
 
-func newLineChart(x, y axis) *lineChart {
-	for i := range x.ticks {
-		x.ticks[i].At *= plotWidth
+func newLineChart(title string, x, y axis) *lineChart {
+	for i := range y.Ticks {
+		y.Ticks[i].At = 100 - y.Ticks[i].At
 	}
-	for i := range y.ticks {
-		y.ticks[i].At = plotHeight * (1 - y.ticks[i].At)
-	}
-	return &lineChart{X: x, Y: y, Width: plotWidth, Height: plotHeight}
+	return &lineChart{Title: title, X: x, Y: y}
 }
 
-// Ticks returns the axis' ticks, placed.
-func (a axis) Ticks() []tick { return a.ticks }
+func (a *axis) tick(value float64, format string) {
+	a.Ticks = append(a.Ticks, tick{share(a.place(value), 1), fmt.Sprintf(format, value)})
+}
 
 func (c *lineChart) line(series int, name string) *line {
 	l := &line{chart: c, Series: series, Name: name}
@@ -97,15 +91,14 @@ func (c *lineChart) line(series int, name string) *line {
 }
 
 func (l *line) add(x, y float64) {
-	fmt.Fprintf(&l.points, "%.1f,%.1f ", plotWidth*l.chart.X.place(x), plotHeight*(1-l.chart.Y.place(y)))
+	fmt.Fprintf(&l.points, "%.2f,%.2f ", 100*l.chart.X.place(x), 100*(1-l.chart.Y.place(y)))
 }
 
 // Points returns the line's points as SVG wants them.
 func (l *line) Points() string { return l.points.String() }
 
 // linearScale has about five round ticks.
-func linearScale(low, high float64, format string) axis {
-	place := func(v float64) float64 { return (v - low) / (high - low) }
+func linearScale(name string, low, high float64, format string) axis {
 	step := math.Pow(10, math.Floor(math.Log10((high-low)/5)))
 	for _, factor := range []float64{5, 2} {
 		if (high-low)/(step*factor) >= 4 {
@@ -113,21 +106,20 @@ func linearScale(low, high float64, format string) axis {
 			break
 		}
 	}
-	a := axis{place: place}
+	a := axis{Name: name, place: func(v float64) float64 { return (v - low) / (high - low) }}
 	for v := low; v <= high*1.0001; v += step {
-		a.ticks = append(a.ticks, tick{place(v), fmt.Sprintf(format, v)})
+		a.tick(v, format)
 	}
 	return a
 }
 
 // logScale has a tick at each power of ten and at its threefold, in seconds.
-func logScale(low, high float64) axis {
-	place := func(v float64) float64 { return math.Log(v/low) / math.Log(high/low) }
-	a := axis{place: place}
+func logScale(name string, low, high float64) axis {
+	a := axis{Name: name + ", logarithmic", place: func(v float64) float64 { return math.Log(v/low) / math.Log(high/low) }}
 	for decade := low; decade <= high; decade *= 10 {
 		for _, v := range []float64{decade, 3 * decade} {
 			if v <= high {
-				a.ticks = append(a.ticks, tick{place(v), fmt.Sprintf("%.3g s", v)})
+				a.tick(v, "%.3g s")
 			}
 		}
 	}

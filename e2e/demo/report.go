@@ -103,7 +103,8 @@ func (r *report) Distribution() *lineChart {
 	for i := range r.Results {
 		slowest = max(slowest, r.Results[i].Percentile(100))
 	}
-	chart := newLineChart(logScale(0.01, max(0.1, slowest.Seconds())), linearScale(0, 100, "%.0f %%"))
+	chart := newLineChart("Share of requests whose first token came within …",
+		logScale("time since the request", 0.01, max(0.1, slowest.Seconds())), linearScale("", 0, 100, "%.0f %%"))
 	for i := range r.Results {
 		first := r.Results[i].First
 		line := chart.line(i, r.Results[i].Name)
@@ -130,7 +131,8 @@ func (r *report) Course() *lineChart {
 		means[i] = courseOf(r.Results[i].outcomes, end)
 		highest = max(highest, slices.Max(means[i][:]))
 	}
-	chart := newLineChart(linearScale(0, end.Seconds(), "%.0f s"), linearScale(0, highest, "%.1f s"))
+	chart := newLineChart("Mean time to first token over the run",
+		linearScale("when the request was sent", 0, end.Seconds(), "%.0f s"), linearScale("", 0, highest, "%.1f s"))
 	for i := range r.Results {
 		line := chart.line(i, r.Results[i].Name)
 		for part, mean := range means[i] {

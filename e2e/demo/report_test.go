@@ -87,7 +87,7 @@ func TestPageNeedsNothingElse(t *testing.T) {
 			t.Errorf("the page contains %q", banned)
 		}
 	}
-	for _, want := range []string{"<polyline", "chats and agents", "Envoy 1.2.3", "round robin", "prefers-color-scheme: dark"} {
+	for _, want := range []string{"<polyline", "chats and agents", "Envoy 1.2.3", "round robin", "time since the request, logarithmic", "prefers-color-scheme: dark"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}
@@ -96,7 +96,7 @@ func TestPageNeedsNothingElse(t *testing.T) {
 
 func TestLinearScaleHasRoundTicks(t *testing.T) {
 	for _, high := range []float64{0.1, 0.7, 3, 8.2, 100, 371} {
-		ticks := linearScale(0, high, "%g").Ticks()
+		ticks := linearScale("", 0, high, "%g").Ticks
 		if len(ticks) < 4 || len(ticks) > 11 {
 			t.Errorf("0 to %v: %d ticks %v", high, len(ticks), ticks)
 		}
