@@ -44,15 +44,15 @@ type Maker[D, S any] struct {
 // and laid over its base each time, and the cache is asked for its canonical
 // form.
 type Router[D, S any] struct {
-	maker      Maker[D, S]
-	config     *Config
-	generation uint64           // counts the configurations so far
-	compiled   []compiled[D, S] // by Static.index
-	dynamic    *cache[D, S]     // expressions with parameters
-	static     *cache[D, S]     // instances of configured definitions
-	memo       memo[D, S]
-	work       overlay
-	key        []byte
+	maker    Maker[D, S]
+	config   *Config
+	compiled []compiled[D, S] // by Static.index
+	dynamic  *cache[D, S]     // expressions with parameters
+	static   *cache[D, S]     // instances of configured definitions
+	memo     memo[D, S]
+	closed   bool // nothing is kept any more
+	work     overlay
+	key      []byte
 }
 
 // compiled is a configured definition, ready to run.
@@ -73,7 +73,7 @@ type Query struct {
 }
 
 // Choice is the definition of one request. A request keeps it for all its
-// attempts: neither an eviction nor another configuration changes it.
+// attempts: neither an eviction nor the end of the router changes it.
 type Choice[D, S any] struct {
 	Definition D
 	Instance   S
@@ -84,38 +84,31 @@ type Choice[D, S any] struct {
 	Demands    Demand // what the request must carry
 	Result     Result
 
-	entry      *entryOf[D, S]
-	generation uint64
+	entry *entryOf[D, S]
 }
 
-// NewRouter returns a router for a configuration.
+// NewRouter returns a router for a configuration. Another configuration is
+// another router.
 func NewRouter[D, S any](config *Config, maker Maker[D, S]) *Router[D, S] {
 	if maker.Budget == nil {
 		maker.Budget = NewBudget[D, S](0)
 	}
-	r := &Router[D, S]{maker: maker}
+	r := &Router[D, S]{maker: maker, config: config}
 	r.dynamic = newCache(&maker.Budget.dynamic, perTarget, maker.Evicted)
 	r.static = newCache(&maker.Budget.static, 0, nil)
-	r.Swap(config)
+	r.memo.clear()
+	r.compiled = make([]compiled[D, S], len(config.statics))
+	for i, s := range config.statics {
+		d := maker.Compile(&s.settings)
+		r.compiled[i] = compiled[D, S]{d, maker.Start(d), s.settings.Demands()}
+	}
 	return r
 }
 
-// Swap puts another configuration in force. Requests under way keep what they
-// have; everything else of the old one is gone.
-func (r *Router[D, S]) Swap(config *Config) {
-	r.Close()
-	r.config = config
-	r.compiled = make([]compiled[D, S], len(config.statics))
-	for i, s := range config.statics {
-		d := r.maker.Compile(&s.settings)
-		r.compiled[i] = compiled[D, S]{d, r.maker.Start(d), s.settings.Demands()}
-	}
-}
-
-// Close gives back all that the router keeps. Requests under way keep what they
-// have; there must be no others.
+// Close gives back all that the router keeps, for its configuration is no longer
+// in force. Requests under way keep what they have; there must be no others.
 func (r *Router[D, S]) Close() {
-	r.generation++
+	r.closed = true
 	r.dynamic.clear(ConfigChange)
 	r.static.clear(ConfigChange)
 	r.memo.clear()
@@ -222,7 +215,7 @@ func (r *Router[D, S]) chosen(e *entryOf[D, S], result Result, requested string)
 	return Choice[D, S]{
 		Definition: e.def.definition, Instance: e.instance, Algorithm: e.base.settings.algorithm.name,
 		Base: e.base.base, Canonical: e.form, Requested: requested, Demands: e.demands,
-		Result: result, entry: e, generation: r.generation,
+		Result: result, entry: e,
 	}
 }
 
@@ -232,7 +225,7 @@ func (r *Router[D, S]) configured(s *Static, target int, now time.Duration) Choi
 	d := &r.compiled[s.index]
 	c := Choice[D, S]{
 		Definition: d.definition, Instance: d.instance, Algorithm: s.settings.algorithm.name,
-		Base: s.base, Demands: d.demands, generation: r.generation,
+		Base: s.base, Demands: d.demands,
 	}
 	if !s.settings.algorithm.stateful {
 		return c
@@ -262,7 +255,7 @@ func (r *Router[D, S]) Settle(c *Choice[D, S], endpoints int, now time.Duration)
 	} else if endpoints == 0 {
 		c.Result = Temporary
 	}
-	if endpoints == 0 || c.generation != r.generation {
+	if endpoints == 0 || r.closed {
 		return
 	}
 	kept := into.insert(c.entry, now)
