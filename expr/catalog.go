@@ -101,7 +101,7 @@ func (c *Catalog) collectNames(algorithms []Algorithm) (faults []error) {
 	}
 	for id, name := range names {
 		c.ids[name] = id
-		if !isParameterName(name) {
+		if !isKey(name) {
 			faults = append(faults, ErrName)
 		}
 		if id < maxNames && !declared[name].Operator {
@@ -185,18 +185,6 @@ func isCanonicalName(name string) bool {
 	return isToken(name) && !strings.ContainsFunc(name, func(r rune) bool {
 		return r == '_' || r >= 'A' && r <= 'Z'
 	})
-}
-
-func isParameterName(name string) bool {
-	if name == "" || !keyStart.is(name[0]) {
-		return false
-	}
-	for i := 0; i < len(name); i++ {
-		if !keyRest.is(name[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 // algorithm returns the one that a spelling names, nil for none. Case and

@@ -43,18 +43,21 @@ var classes = func() (t [256]class) {
 // is reports whether b belongs to one of the classes c.
 func (c class) is(b byte) bool { return classes[b]&c != 0 }
 
-// isToken reports whether s is a whole token.
-func isToken(s string) bool {
-	if s == "" || !tokenStart.is(s[0]) {
-		return false
-	}
-	for i := 1; i < len(s); i++ {
-		if !tokenRest.is(s[i]) {
+// all reports whether all bytes of s belong to one of the classes c.
+func (c class) all(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if !c.is(s[i]) {
 			return false
 		}
 	}
 	return true
 }
+
+// isToken reports whether s is a whole token.
+func isToken(s string) bool { return s != "" && tokenStart.is(s[0]) && tokenRest.all(s) }
+
+// isKey reports whether s is a whole key.
+func isKey(s string) bool { return s != "" && keyStart.is(s[0]) && keyRest.all(s) }
 
 // isNumber reports whether s is a whole integer (at most 15 digits) or decimal
 // (at most 12 digits, a point, 1 to 3 digits), with an optional minus sign.

@@ -82,11 +82,9 @@ type Request struct {
 
 	InputTokens    uint64 // 0 unless HasInputTokens
 	HasInputTokens bool
-	Priority       uint32 // 0 is the most urgent
-	SLO            uint64 // milliseconds; 0 is none
-	HasSLO         bool
+	Priority       uint32        // 0 is the most urgent
+	SLO            uint64        // milliseconds; 0 is none
 	MaxWait        time.Duration // at most a minute; 0: don't wait
-	HasMaxWait     bool
 }
 
 // Reset forgets all.
@@ -167,12 +165,9 @@ func (h *Headers) setNumber(i int, value string) bool {
 	case atPriority:
 		r.Priority = uint32(v)
 	case atSLO:
-		r.SLO, r.HasSLO = v, true
+		r.SLO = v
 	case atWait:
-		r.MaxWait, r.HasMaxWait = maxWait, true
-		if v < uint64(maxWait/time.Millisecond) {
-			r.MaxWait = time.Duration(v) * time.Millisecond
-		}
+		r.MaxWait = time.Duration(min(v, uint64(maxWait/time.Millisecond))) * time.Millisecond
 	}
 	return true
 }

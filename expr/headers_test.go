@@ -72,7 +72,7 @@ func TestHeadersReadWhatIsThere(t *testing.T) {
 	if r != nil {
 		t.Fatal(r)
 	}
-	if want := (Request{MaxWait: 59999 * time.Millisecond, HasMaxWait: true}); *got != want {
+	if want := (Request{MaxWait: 59999 * time.Millisecond}); *got != want {
 		t.Errorf("got %+v, want %+v", *got, want)
 	}
 	if value, lines := h.Method(); value != "sample" || lines != 1 {

@@ -176,9 +176,8 @@ func TestHeaderVectors(t *testing.T) {
 					Priority: c.Expect.Priority,
 				}
 				want.InputTokens, want.HasInputTokens = optional(t, c.Expect.InputTokens)
-				want.SLO, want.HasSLO = optional(t, c.Expect.SLO)
-				var ms uint64
-				ms, want.HasMaxWait = optional(t, c.Expect.MaxWait)
+				want.SLO, _ = optional(t, c.Expect.SLO)
+				ms, _ := optional(t, c.Expect.MaxWait)
 				want.MaxWait = time.Duration(ms) * time.Millisecond
 				if *got != want {
 					t.Errorf("got %+v, want %+v", *got, want)
