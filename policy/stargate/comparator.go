@@ -2,7 +2,10 @@
 
 package stargate
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // Comparator says which of two endpoints is better: the one with the lower
 // score.
@@ -43,7 +46,7 @@ func (c Comparator) score(e *Endpoint, r *Request) float64 {
 // compare returns -1, 0 or 1 as a is better than, as good as or worse than b.
 func (c Comparator) compare(a, b *Endpoint, r *Request) int {
 	if c == NumRequestsQueued {
-		return compareUint(a.QueueSize, b.QueueSize)
+		return cmp.Compare(a.QueueSize, b.QueueSize)
 	}
 	return compareScores(c.score(a, r), c.score(b, r))
 }
@@ -55,7 +58,7 @@ func compareFill(a, b *Endpoint, r *Request) int {
 		return c
 	}
 	if a.MaxConcurrency == 0 || b.MaxConcurrency == 0 {
-		return compareUint(a.Running, b.Running)
+		return cmp.Compare(a.Running, b.Running)
 	}
 	return compareScores(Utilization.score(a, r), Utilization.score(b, r))
 }
@@ -66,16 +69,6 @@ func compareScores(a, b float64) int {
 	case a < b, math.IsNaN(b) && !math.IsNaN(a):
 		return -1
 	case a > b, math.IsNaN(a) && !math.IsNaN(b):
-		return 1
-	}
-	return 0
-}
-
-func compareUint(a, b uint64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
 		return 1
 	}
 	return 0

@@ -3,6 +3,7 @@
 package stargate
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -148,9 +149,9 @@ func TestFirstOfIsABeginningOfTheOrder(t *testing.T) {
 			}
 			p.begin(Query{defined(t, PowerOfN), nil, &Request{Draw: rng.Uint64()}, plainEndpoints(n), 1})
 			want := slices.Clone(p.eligible())
-			slices.SortFunc(want, func(a, b int32) int { return compareUint(p.order[a], p.order[b]) })
+			slices.SortFunc(want, func(a, b int32) int { return cmp.Compare(p.order[a], p.order[b]) })
 			got := slices.Clone(p.firstOf(p.eligible(), k))
-			slices.SortFunc(got, func(a, b int32) int { return compareUint(p.order[a], p.order[b]) })
+			slices.SortFunc(got, func(a, b int32) int { return cmp.Compare(p.order[a], p.order[b]) })
 			if !slices.Equal(got, want[:k]) {
 				t.Errorf("first %d of %d: %v, want %v", k, n, got, want[:k])
 			}

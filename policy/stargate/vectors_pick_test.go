@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -241,12 +242,7 @@ func TestPulsarRankingVectors(t *testing.T) {
 }
 
 func sortByID(list []Endpoint) {
-	slices.SortFunc(list, func(a, b Endpoint) int {
-		if a.ID < b.ID {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(list, func(a, b Endpoint) int { return strings.Compare(a.ID, b.ID) })
 }
 
 // pick picks for a target without state and names the choices.
