@@ -10,16 +10,7 @@ import (
 	"github.com/kvsteer/kvsteer/policy/stargate"
 )
 
-// The canonical names of package policy's algorithms.
-const (
-	PrefixAware = "prefix-aware"
-	Topology    = "topology"
-	LeastLoad   = "least-load"
-	RoundRobin  = "round-robin"
-	Random      = "random"
-)
-
-// The names of their parameters.
+// The names of the parameters of package policy's algorithms.
 const (
 	fallbacks      = "fallbacks"
 	ignorePrior    = "ignore_prior"
@@ -29,49 +20,61 @@ const (
 	overloadFactor = "overload_factor"
 )
 
-// Catalog returns all algorithms. Its default is prefix-aware.
+// Catalog returns all algorithms, package policy's and stargate's. Its default is
+// policy's.
 func Catalog() (*expr.Catalog, error) {
-	return expr.NewCatalog(PrefixAware, append(own(), stargate.Algorithms()...))
+	own := policy.Definitions()
+	var all []expr.Algorithm
+	for _, d := range own {
+		all = append(all, declaration(d))
+	}
+	return expr.NewCatalog(own[0].Name(), append(all, stargate.Algorithms()...))
 }
 
-// own returns the declarations of package policy's algorithms. round-robin and
-// random take no fallbacks: stargate has them too, without.
-func own() []expr.Algorithm {
-	with := func(p ...expr.Parameter) []expr.Parameter {
-		return append(append(p, fallbacksOf()), stargate.Policies()...)
+// declaration returns an algorithm of package policy, which has its default
+// parameters, as expressions see it. round-robin and random take no parameters:
+// stargate has them too, without.
+func declaration(d policy.Definition) expr.Algorithm {
+	a := expr.Algorithm{Name: d.Name(), Parameters: stargate.Policies()}
+	switch d := d.(type) {
+	case policy.RoundRobin:
+		a.Stateful = true
+		return a
+	case policy.Random:
+		return a
+	case policy.PrefixAware:
+		a.Parameters = append(a.Parameters, parametersOfPrefixAware(d)...)
+	case policy.Topology:
+		a.Parameters = append(a.Parameters, parametersOfTopology(d)...)
 	}
-	prefixAware, topology := policy.DefaultPrefixAware(), policy.DefaultTopology()
-	return []expr.Algorithm{
+	a.Parameters = append(a.Parameters, fallbacksOf())
+	return a
+}
+
+func parametersOfPrefixAware(d policy.PrefixAware) []expr.Parameter {
+	return []expr.Parameter{
+		{Name: ignorePrior, Type: expr.Bool, Default: expr.BoolValue(d.IgnorePrior)},
 		{
-			Name: PrefixAware,
-			Parameters: with(
-				expr.Parameter{Name: ignorePrior, Type: expr.Bool, Default: expr.BoolValue(prefixAware.IgnorePrior)},
-				expr.Parameter{
-					Name: tokenPrice, Type: expr.Number, Default: expr.NumberValue(prefixAware.Price),
-					Request: expr.Range{Min: 1, Max: 16}, Static: expr.Range{Min: 1, Max: 100},
-				},
-				expr.Parameter{
-					Name: tieBand, Type: expr.Uint, Default: expr.UintValue(milliseconds(prefixAware.TieSeconds)),
-					Request: expr.Range{Max: 1000}, Static: expr.Range{Max: 60_000},
-				},
-			),
+			Name: tokenPrice, Type: expr.Number, Default: expr.NumberValue(d.Price),
+			Request: expr.Range{Min: 1, Max: 16}, Static: expr.Range{Min: 1, Max: 100},
 		},
 		{
-			Name: Topology,
-			Parameters: with(
-				expr.Parameter{
-					Name: stickyUntil, Type: expr.Uint, Default: expr.UintValue(milliseconds(topology.OverloadSeconds)),
-					Request: expr.Range{Max: 60_000}, Static: expr.Range{Max: 3_600_000},
-				},
-				expr.Parameter{
-					Name: overloadFactor, Type: expr.Number, Default: expr.NumberValue(topology.Overload),
-					Request: expr.Range{Min: 1, Max: 100}, Static: expr.Range{Min: 1, Max: 1e6},
-				},
-			),
+			Name: tieBand, Type: expr.Uint, Default: expr.UintValue(milliseconds(d.TieSeconds)),
+			Request: expr.Range{Max: 1000}, Static: expr.Range{Max: 60_000},
 		},
-		{Name: LeastLoad, Parameters: with()},
-		{Name: RoundRobin, Stateful: true, Parameters: stargate.Policies()},
-		{Name: Random, Parameters: stargate.Policies()},
+	}
+}
+
+func parametersOfTopology(d policy.Topology) []expr.Parameter {
+	return []expr.Parameter{
+		{
+			Name: stickyUntil, Type: expr.Uint, Default: expr.UintValue(milliseconds(d.OverloadSeconds)),
+			Request: expr.Range{Max: 60_000}, Static: expr.Range{Max: 3_600_000},
+		},
+		{
+			Name: overloadFactor, Type: expr.Number, Default: expr.NumberValue(d.Overload),
+			Request: expr.Range{Min: 1, Max: 100}, Static: expr.Range{Min: 1, Max: 1e6},
+		},
 	}
 }
 

@@ -54,21 +54,17 @@ func compile(s *expr.Settings) *Definition {
 	if v := s.Value(fallbacks); v.IsSet() {
 		d.keep = 1 + int(v.Uint())
 	}
-	switch s.Algorithm() {
-	case PrefixAware:
-		a := policy.DefaultPrefixAware()
+	d.own, _ = policy.Lookup(s.Algorithm())
+	switch a := d.own.(type) {
+	case policy.PrefixAware:
 		a.Price = s.Number(tokenPrice)
 		a.TieSeconds = seconds(s.Uint(tieBand))
 		a.IgnorePrior = s.Bool(ignorePrior)
 		d.own = a
-	case Topology:
-		d.own = policy.Topology{Overload: s.Number(overloadFactor), OverloadSeconds: seconds(s.Uint(stickyUntil))}
-	case LeastLoad:
-		d.own = policy.LeastLoad{}
-	case RoundRobin:
-		d.own = policy.RoundRobin{}
-	case Random:
-		d.own = policy.Random{}
+	case policy.Topology:
+		a.Overload = s.Number(overloadFactor)
+		a.OverloadSeconds = seconds(s.Uint(stickyUntil))
+		d.own = a
 	}
 	return d
 }

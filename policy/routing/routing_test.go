@@ -188,7 +188,7 @@ func TestRandomStreamsDiffer(t *testing.T) {
 // TestBaselinesTakeNoParameters holds what the specification says of them, but
 // for the operator's policies.
 func TestBaselinesTakeNoParameters(t *testing.T) {
-	for _, name := range []string{RoundRobin, Random} {
+	for _, name := range []string{"round-robin", "random"} {
 		settingsOf(t, name).All(func(p *expr.Parameter, _ expr.Value) {
 			if !p.Operator {
 				t.Errorf("%s takes %s", name, p.Name)
