@@ -184,7 +184,8 @@ func TestEnginesFoundByDNS(t *testing.T) {
 	number := 100
 	e.await("an added address gets requests", func() bool {
 		number++
-		return e.post(chatPath, newTalk(number).body(t)).engine == e.engines[3].Address()
+		a := e.post(chatPath, newTalk(number).body(t))
+		return a.decision.steered && a.engine == e.engines[3].Address()
 	})
 	// A pod ends, and what lives there goes on elsewhere, without a failure.
 	gone := e.engine(home)
