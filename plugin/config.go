@@ -234,14 +234,20 @@ func (d *decoder) address(dst *string) func(document.Node) {
 	}
 }
 
+// algorithm decodes the algorithm of requests without an expression. Those of
+// expressions alone are none.
 func (d *decoder) algorithm(dst *string) func(document.Node) {
 	return func(n document.Node) {
 		name, _ := n.Text()
-		if _, ok := policy.Lookup(name); !ok {
-			d.fault(n.Pointer, "is no known algorithm")
+		if _, ok := policy.Lookup(name); ok {
+			*dst = name
 			return
 		}
-		*dst = name
+		text := "must be one of"
+		for _, known := range policy.Definitions() {
+			text += " " + known.Name()
+		}
+		d.fault(n.Pointer, text)
 	}
 }
 

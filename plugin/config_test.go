@@ -67,6 +67,16 @@ func TestConfigFaultsAreReportedTogether(t *testing.T) {
 	}
 }
 
+// TestPoolsTakeOwnAlgorithms: those of expressions alone are refused, and the
+// fault says which there are.
+func TestPoolsTakeOwnAlgorithms(t *testing.T) {
+	_, faults := parseConfig([]byte(`{"pools":[{"cluster":"a","algorithm":"pulsar","endpoints":["10.0.0.1:80"]}]}`))
+	want := []fault{{"/pools/0/algorithm", "must be one of prefix-aware topology least-load round-robin random"}}
+	if !slices.Equal(faults, want) {
+		t.Errorf("faults %v, want %v", faults, want)
+	}
+}
+
 func TestConfigThatIsNoObject(t *testing.T) {
 	for _, text := range []string{"", "[]", "null", "{", `{"pools":[]} x`, `{}`} {
 		if _, faults := parseConfig([]byte(text)); len(faults) == 0 {
