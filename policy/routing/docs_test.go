@@ -62,10 +62,7 @@ func TestDocumentedExamples(t *testing.T) {
 
 func checkExamples(t *testing.T, document, text string) (count int) {
 	t.Helper()
-	config, err := testCatalog(t).ParseConfig(document, "/routing")
-	if err != nil {
-		t.Fatalf("%s: %v", document, err)
-	}
+	config := parsed(t, document)
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i := 0; i+1 < len(lines); i += 2 {
 		model, expression, ok := strings.Cut(lines[i], "> ")
@@ -106,11 +103,7 @@ func TestDocumentedParameters(t *testing.T) {
 
 func settingsOf(t *testing.T, name string) *expr.Settings {
 	t.Helper()
-	config, err := testCatalog(t).ParseConfig(`{"default":"`+name+`"}`, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return config.Default().Settings()
+	return parsed(t, `{"default":"`+name+`"}`).Default().Settings()
 }
 
 // chapter returns the text from a heading to the next of its level or above.

@@ -46,14 +46,7 @@ func FuzzOverlay(f *testing.F) {
 	for _, e := range generated(200) {
 		f.Add(e)
 	}
-	catalog, err := Catalog()
-	if err != nil {
-		f.Fatal(err)
-	}
-	config, err := catalog.ParseConfig(everything, "")
-	if err != nil {
-		f.Fatal(err)
-	}
+	catalog, config := testCatalog(f), parsed(f, everything)
 	f.Fuzz(func(t *testing.T, value string) {
 		got, r := config.Resolve("m", value)
 		if r != nil {

@@ -29,13 +29,19 @@ const everything = `{"request_algorithms":{"prefix-aware":"prefix-aware","topolo
 	"power-of-n":"power-of-n","wait-and-widen":"wait-and-widen","round-robin":"round-robin","random":"random",
 	"pulsar":"pulsar","pulsar-wait-and-widen":"pulsar-wait-and-widen"}}`
 
+// parsed reads a document that has no faults.
+func parsed(t testing.TB, document string) *expr.Config {
+	t.Helper()
+	c, err := testCatalog(t).ParseConfig(document, "/routing")
+	if err != nil {
+		t.Fatalf("%s: %v", document, err)
+	}
+	return c
+}
+
 func testRouter(t testing.TB, document string) *Router {
 	t.Helper()
-	config, err := testCatalog(t).ParseConfig(document, "/routing")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return NewRouter(config, 1, nil, nil)
+	return NewRouter(parsed(t, document), 1, nil, nil)
 }
 
 // testPool has n endpoints, each with statistics of its own.
@@ -160,11 +166,7 @@ func TestRoundRobinKeepsItsTurnPerTarget(t *testing.T) {
 
 // TestRandomStreamsDiffer: definitions and workers don't draw alike.
 func TestRandomStreamsDiffer(t *testing.T) {
-	const both = `{"request_algorithms":{"random":"random"},"models":{"a":"random"}}`
-	config, err := testCatalog(t).ParseConfig(both, "/routing")
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := parsed(t, `{"request_algorithms":{"random":"random"},"models":{"a":"random"}}`)
 	runner, pool := NewRunner(1, stargate.Limits{}), testPool(t, 6)
 	seen := map[string]bool{}
 	draws := func(r *Router, model string) {

@@ -147,11 +147,7 @@ func (c *poolCase) definition(t *testing.T) *Definition {
 // defined compiles an expression over the defaults.
 func defined(t testing.TB, expression string) *Definition {
 	t.Helper()
-	config, err := testCatalog(t).ParseConfig(everything, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, r := config.Resolve("m", expression)
+	got, r := parsed(t, everything).Resolve("m", expression)
 	if r != nil {
 		t.Fatal(r)
 	}

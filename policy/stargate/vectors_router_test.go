@@ -36,12 +36,8 @@ type observed struct {
 
 func newObserved(t *testing.T, capacity int) *observed {
 	t.Helper()
-	config, err := testCatalog(t).ParseConfig(everything, "")
-	if err != nil {
-		t.Fatal(err)
-	}
 	o := new(observed)
-	o.router = expr.NewRouter(config, expr.Maker[int, *int]{
+	o.router = expr.NewRouter(parsed(t, everything), expr.Maker[int, *int]{
 		Compile: func(*expr.Settings) int { return 0 },
 		Start:   func(int) *int { return new(int) },
 		Budget:  expr.NewBudget[int, *int](capacity),

@@ -104,7 +104,13 @@ func (v *vectors) config(t *testing.T, name string) *expr.Config {
 	if text == "null" {
 		text = everything
 	}
-	c, err := testCatalog(t).ParseConfig(text, "")
+	return parsed(t, text)
+}
+
+// parsed reads a document that has no faults.
+func parsed(t testing.TB, document string) *expr.Config {
+	t.Helper()
+	c, err := testCatalog(t).ParseConfig(document, "")
 	if err != nil {
 		t.Fatal(err)
 	}
