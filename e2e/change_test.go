@@ -9,7 +9,7 @@ import "testing"
 // the change hit as often as those of conversations without one.
 func TestConfigurationChangeKeepsWhatWasLearnt(t *testing.T) {
 	const talks, turns = 20, 3
-	s := startSite(t, `{}`)
+	s := (&site{section: `{}`, even: true}).start(t) // a faster engine is worth a move
 
 	play := func(first int, change func()) float64 {
 		list := make([]*talk, talks)
@@ -37,8 +37,9 @@ func TestConfigurationChangeKeepsWhatWasLearnt(t *testing.T) {
 			return s.stat("kvsteer_routing_config_loads_total.result.accepted") > loads && s.ask("random").status == 200
 		})
 	})
+	t.Logf("hit ratio of the last turn: %.3f with a change, %.3f without", with, without)
 	if without < 0.5 || with < 0.9*without {
-		t.Errorf("hit ratio of the last turn %.3f with a change, %.3f without", with, without)
+		t.Error("what was learnt is lost")
 	}
 }
 

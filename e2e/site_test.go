@@ -23,14 +23,20 @@ type site struct {
 	*env
 	extension string // the file that Envoy reads the filter's configuration from
 	section   string
+	even      bool // all engines have a rate of a thousand tokens/s
 }
 
 // startSite brings it up with one worker.
 func startSite(t *testing.T, section string) *site {
 	t.Helper()
+	return (&site{section: section}).start(t)
+}
+
+func (s *site) start(t *testing.T) *site {
+	t.Helper()
 	skipWithoutEnvoy(t)
 	root := projectRoot(t)
-	s := &site{env: &env{t: t}, extension: filepath.Join(t.TempDir(), "kvsteer.yaml"), section: section}
+	s.env, s.extension = &env{t: t}, filepath.Join(t.TempDir(), "kvsteer.yaml")
 	s.startEngines(6)
 	slices.SortFunc(s.engines, func(a, b *engine.Engine) int { return strings.Compare(a.Address(), b.Address()) })
 	s.idle()
@@ -93,7 +99,11 @@ func (s *site) configure(section string) {
 	s.t.Helper()
 	var endpoints []string
 	for i, one := range s.engines {
-		endpoints = append(endpoints, fmt.Sprintf(`{"address": %q, "prefill_tokens_per_second": %d}`, one.Address(), 1000*(i+1)))
+		rate := 1000 * (i + 1)
+		if s.even {
+			rate = 1000
+		}
+		endpoints = append(endpoints, fmt.Sprintf(`{"address": %q, "prefill_tokens_per_second": %d}`, one.Address(), rate))
 	}
 	settings := fmt.Sprintf(`{"decision_header": true, "pools": [{"cluster": "engines", "endpoints": [%s]}],
 		"collector": {"period_milliseconds": 200, "idle_period_milliseconds": 200,

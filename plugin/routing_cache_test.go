@@ -95,6 +95,7 @@ func TestMemoryIsFlat(t *testing.T) {
 		return m.mod.Memory().Size()
 	}
 	full := flood("full", 4000)
+	t.Logf("%d KiB", full>>10)
 	if after := flood("further", 10_000); after > full+512<<10 {
 		t.Errorf("the module grew from %d to %d KiB", full>>10, after>>10)
 	}
