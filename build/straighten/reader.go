@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Opcodes that matter here (WebAssembly Core Specification 2.0, 5.4).
+const (
+	opBlock    = 0x02
+	opLoop     = 0x03
+	opIf       = 0x04
+	opElse     = 0x05
+	opEnd      = 0x0b
+	opBr       = 0x0c
+	opBrIf     = 0x0d
+	opBrTable  = 0x0e
+	opLocalGet = 0x20
+	opLocalSet = 0x21
+	opI32Const = 0x41
+)
+
+var (
+	errShort  = errors.New("the module ends in the middle of something")
+	errNumber = errors.New("a number is too long")
+)
+
+// A reader goes through a part of a module. After its first error it stands
+// still and reads zeros.
+type reader struct {
+	all []byte
+	at  int
+	err error
+}
+
+func (r *reader) more() bool { return r.err == nil && r.at < len(r.all) }
+
+func (r *reader) fail(err error) {
+	if r.err == nil {
+		r.err, r.at = err, len(r.all)
+	}
+}
+
+func (r *reader) byte() byte {
+	if r.at >= len(r.all) {
+		r.fail(errShort)
+		return 0
+	}
+	r.at++
+	return r.all[r.at-1]
+}
+
+func (r *reader) bytes(n int) []byte {
+	if n > len(r.all)-r.at {
+		r.fail(errShort)
+		return nil
+	}
+	r.at += n
+	return r.all[r.at-n : r.at]
+}
+
+// number reads an unsigned LEB128 number of 32 bits.
+func (r *reader) number() int {
+	v := 0
+	for shift := 0; shift < 35; shift += 7 {
+		b := r.byte()
+		v |= int(b&0x7f) << shift
+		if b < 0x80 {
+			return v
+		}
+	}
+	r.fail(errNumber)
+	return 0
+}
+
+// sized reads a length and so many bytes.
+func (r *reader) sized() []byte { return r.bytes(r.number()) }
+
+// skipNumbers passes LEB128 numbers of any width and sign.
+func (r *reader) skipNumbers(n int) {
+	for ; n > 0 && r.err == nil; n-- {
+		for r.byte() >= 0x80 {
+		}
+	}
+}
+
+// An instruction is an opcode and, of some, its operand: a label, a local, or a
+// constant (negative if the constant is).
+type instruction struct {
+	op    byte
+	value int
+}
+
+// next reads an instruction. Vector and later instructions are refused: the Go
+// compiler makes none.
+func (r *reader) next() instruction {
+	i := instruction{op: r.byte()}
+	switch op := i.op; {
+	case op == opBr, op == opBrIf, op == opLocalGet, op == opLocalSet:
+		i.value = r.number()
+	case op == opI32Const:
+		i.value = r.constant()
+	case op == opBrTable:
+		r.skipNumbers(r.number() + 1)
+	case op == opBlock, op == opLoop, op == opIf, // a type is a number as well
+		op == 0x10, 0x22 <= op && op <= 0x26, // call, local.tee, globals, tables
+		0x3f <= op && op <= 0x42, op == 0xd0, op == 0xd2: // memory.size and .grow, i64.const, references
+		r.skipNumbers(1)
+	case op == 0x11, 0x28 <= op && op <= 0x3e: // call_indirect, loads and stores
+		r.skipNumbers(2)
+	case op == 0x43: // f32.const
+		r.bytes(4)
+	case op == 0x44: // f64.const
+		r.bytes(8)
+	case op == 0xfc:
+		r.skipPrefixed()
+	case op <= 0x01, op == opElse, op == opEnd, op == 0x0f, op == 0x1a, op == 0x1b,
+		0x45 <= op && op <= 0xc4, op == 0xd1: // no operands
+	default:
+		r.fail(fmt.Errorf("unknown instruction %#x", op))
+	}
+	return i
+}
+
+// skipPrefixed passes what follows the prefix 0xfc.
+func (r *reader) skipPrefixed() {
+	switch op := r.number(); op {
+	case 0, 1, 2, 3, 4, 5, 6, 7: // truncations
+	case 9, 11, 13, 15, 16, 17: // data.drop, memory.fill, elem.drop, table.grow, .size, .fill
+		r.skipNumbers(1)
+	case 8, 10, 12, 14: // memory.init, memory.copy, table.init, table.copy
+		r.skipNumbers(2)
+	default:
+		r.fail(fmt.Errorf("unknown instruction 0xfc %d", op))
+	}
+}
+
+// constant reads a signed LEB128 number.
+func (r *reader) constant() int {
+	v := 0
+	for shift := 0; shift < 35; shift += 7 {
+		b := r.byte()
+		v |= int(b&0x7f) << shift
+		if b < 0x80 {
+			if b&0x40 != 0 {
+				v -= 1 << (shift + 7)
+			}
+			return v
+		}
+	}
+	r.fail(errNumber)
+	return 0
+}
+
+// appendNumber appends v in unsigned LEB128.
+func appendNumber(b []byte, v int) []byte {
+	for v >= 0x80 {
+		b = append(b, byte(v)|0x80)
+		v >>= 7
+	}
+	return append(b, byte(v))
+}
+
+// appendSized appends the length of part and part.
+func appendSized(b, part []byte) []byte {
+	return append(appendNumber(b, len(part)), part...)
+}
