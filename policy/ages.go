@@ -39,8 +39,11 @@ func (p *Pool) refreshAges(now time.Duration) {
 		least = min(least, p.ages[at].seconds)
 		total += p.ages[at].seconds
 	}
-	p.meanAge = total / float64(max(len(p.ages), 1))
+	n := float64(max(len(p.ages), 1))
+	p.meanAge, total = total/n, 0
 	for at := range p.ages {
 		p.ages[at].youth = least / p.ages[at].seconds
+		total += p.ages[at].youth
 	}
+	p.meanYouth = total / n
 }

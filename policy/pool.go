@@ -38,6 +38,7 @@ type Pool struct {
 
 	ages      []age // by position in the view, as of agesAt
 	meanAge   float64
+	meanYouth float64
 	agesAt    time.Duration
 	agesKnown bool
 

@@ -13,23 +13,26 @@ import (
 //	believed(e) = max(match(e), φ·max(prev, head if the key is the head's)) if e is the primary
 //	              and no other is known to hold more of the conversation, else match(e)
 //	uncached(e) = L − believed(e);  h(e) = what of it lies in the head
-//	price(e)    = Price + Evict · (smallest age of all candidates / age(e)), or Price for a known conversation
+//	price(e)    = Price + Evict · youth(e), the mean of youth(e) over the pool for a known conversation
 //	work(e)     = price(e) · (uncached(e) − h(e) + h(e)/(1 + HeadDiscount·r(e)))
 //	cost(e)     = (queue(e) + work(e)) / speed(e) · distance(e) + RankShare · load age · rank(e) + penalty(e)
 //
-// age(e) is how long e's cache keeps a block; r(e) is how often the head will
-// be used again on e before it is pushed out: its arrivals/s · age(e) / number
-// of candidates. The key is the head's while the pool's mean r is below
-// HeadReuse and the head's arrivals are less than HeadShare of those that an
-// endpoint has on average, else the conversation's. The primary is the first
-// candidate in the rendezvous ranking of the key, rank(e) the place in it. A
-// conversation is known once a candidate is known to hold more than its head.
-// Until then all costs within the tie band of the lowest count as equal and go by
-// rank. From then on a tie, or a dearer price for pushing out what is young, would
-// only move it off its cache.
+// age(e) is how long e's cache keeps a block, youth(e) the smallest age of the
+// pool / age(e); r(e) is how often the head will be used again on e before it is
+// pushed out: its arrivals/s · age(e) / number of candidates. The key is the
+// head's while the pool's mean r is below HeadReuse and the head's arrivals are
+// less than HeadShare of those that an endpoint has on average, else the
+// conversation's. The primary is the first candidate in the rendezvous ranking
+// of the key, rank(e) the place in it. A conversation is known once a candidate
+// is known to hold more than its head. Until then all costs within the tie band
+// of the lowest count as equal and go by rank. From then on a tie, or a price
+// that is higher where younger blocks are pushed out, would only move it off its
+// cache. With several gateways Price is PriceSeveral.
 //
 // Why: a computed token delays all that come after it and pushes out what
-// others need (Price > 1); where it pushes out old blocks that costs less, so
+// others need (Price > 1); of several gateways, one that moves a conversation
+// does it unseen by the others, which go on looking for it where it was
+// (PriceSeveral > Price); where a token pushes out old blocks it costs less, so
 // an idle fleet spreads instead of wearing one cache out (Evict); a copy of a
 // much used head on one more endpoint serves all later conversations
 // (HeadDiscount); heads that don't pay for a copy everywhere are split among
@@ -38,7 +41,8 @@ import (
 // old, a common order beats the common herd (RankShare). RATIONALE.md has the
 // traces.
 type PrefixAware struct {
-	Price        float64 // cost of a computed token in tokens of delay
+	Price        float64 // cost of a computed token in tokens of delay …
+	PriceSeveral float64 // … and with several gateways
 	Evict        float64 // further cost where it pushes out the youngest blocks of the fleet
 	HeadDiscount float64 // weight of a head's further uses
 	HeadReuse    float64 // uses before eviction below which a head's conversations stay together …
@@ -52,7 +56,7 @@ type PrefixAware struct {
 // DefaultPrefixAware has the default parameters.
 func DefaultPrefixAware() PrefixAware {
 	return PrefixAware{
-		Price: 2, Evict: 3, HeadDiscount: 0.1, HeadReuse: 4, HeadShare: 0.25, RankShare: 0.25,
+		Price: 2, PriceSeveral: 4, Evict: 3, HeadDiscount: 0.1, HeadReuse: 4, HeadShare: 0.25, RankShare: 0.25,
 		TieSeconds: 0.010, TieShare: 0.05,
 	}
 }
@@ -93,8 +97,8 @@ type survey struct {
 	reuse   float64 // HeadDiscount · arrivals/s of the head for each candidate
 	rank    float64 // cost of one rank in seconds
 	last    float64 // cost of the last rank that is told apart
-	price   float64 // Price and Evict, in tokens for each byte
-	evict   float64
+	price   float64 // of a byte in tokens, wherever it is computed …
+	evict   float64 // … and further where it pushes out the youngest
 }
 
 // report puts what the decision is to tell of the first endpoint into d.
@@ -111,7 +115,7 @@ func (a PrefixAware) survey(d *Draw) survey {
 	perByte := 1 / p.ratio.Value()
 	s := survey{
 		key: r.Key, length: r.Length, head: min(r.head(), r.Length), basis: r.prev(), phi: p.prior.value,
-		price: a.Price * perByte, evict: a.Evict * perByte,
+		price: a.price(p) * perByte, evict: a.Evict * perByte,
 	}
 	if a.IgnorePrior {
 		s.phi = 0
@@ -129,7 +133,7 @@ func (a PrefixAware) survey(d *Draw) survey {
 	a.order(d, &s)
 	best := p.hold(d, &s)
 	if s.known = max(best, int(p.held[s.primary])) > s.head; s.known {
-		s.evict = 0
+		s.price, s.evict = s.price+s.evict*p.meanYouth, 0
 	} else {
 		s.band = band{seconds: a.TieSeconds, share: a.TieShare}
 	}
@@ -140,6 +144,14 @@ func (a PrefixAware) survey(d *Draw) survey {
 	}
 	p.prefer(&s, p.high)
 	return s
+}
+
+// price is the cost of a computed token in tokens of delay, whatever it pushes out.
+func (a PrefixAware) price(p *Pool) float64 {
+	if p.settings.Gateways > 1 {
+		return a.PriceSeveral
+	}
+	return a.Price
 }
 
 // order ranks the candidates by rendezvous hashing as far as ranks are told

@@ -42,19 +42,22 @@ func holds(p *Pool, e *load.Endpoint, r *Request, blocks int) {
 
 // TestQueueAgainstCache: with a price of 2 a warm endpoint that has 2,000 of
 // 10,000 bytes to compute costs 2 · 500/1,000 = 1 s and its queue, a cold one
-// 2 · 2,500/1,000 = 5 s.
+// 2 · 2,500/1,000 = 5 s; with a price of 4, for several gateways, twice that.
 func TestQueueAgainstCache(t *testing.T) {
 	for _, test := range []struct {
-		name   string
-		queued float64
-		warm   bool
+		name     string
+		gateways int
+		queued   float64
+		warm     bool
 	}{
-		{"idle", 0, true},
-		{"queue of 3.9 s", 3900, true},
-		{"queue of 4.1 s", 4100, false},
+		{"idle", 1, 0, true},
+		{"queue of 3.9 s", 1, 3900, true},
+		{"queue of 4.1 s", 1, 4100, false},
+		{"queue of 7.9 s, several gateways", 4, 7900, true},
+		{"queue of 8.1 s, several gateways", 4, 8100, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := handPool(t, 1, 2, PrefixAware{Price: 2, IgnorePrior: true})
+			p := handPool(t, test.gateways, 2, PrefixAware{Price: 2, PriceSeveral: 4, IgnorePrior: true})
 			r := handPrompt(7)
 			warm := p.View().Endpoints()[1]
 			holds(p, warm, r, 8)
@@ -83,6 +86,49 @@ func TestEvictionCosts(t *testing.T) {
 	for c := range uint64(50) {
 		if got := p.Pick(nil, handPrompt(c)).First(); got != empty {
 			t.Fatalf("conversation %d pushes out what is a second old", c)
+		}
+	}
+}
+
+// TestKnownConversationStaysOnIdleFleet: its endpoint is the only one that was
+// used, so what a later turn pushes out is the youngest of the fleet there. A
+// prompt that has become four times as long stays all the same.
+func TestKnownConversationStaysOnIdleFleet(t *testing.T) {
+	for _, gateways := range []int{1, 4} {
+		p := handPool(t, gateways, 4, DefaultPrefixAware())
+		for _, e := range p.View().Endpoints() {
+			r := handPrompt(7)
+			holds(p, e, r, 3)
+			if got := p.Pick(nil, r).First(); got != e {
+				t.Errorf("%d gateways: a conversation of %s goes to %s", gateways, e.ID, got.ID)
+			}
+			p.Restarted(e)
+		}
+	}
+}
+
+// TestKnownConversationPaysForEviction: where all caches are full of what is
+// young, moving a conversation pushes out as much more as it computes more: the
+// queue of 6 s that it waits is between 4 s, the price without that, and 10.
+func TestKnownConversationPaysForEviction(t *testing.T) {
+	p := handPool(t, 1, 2, PrefixAware{Price: 2, Evict: 3, IgnorePrior: true})
+	r := handPrompt(7)
+	warm := p.View().Endpoints()[1]
+	for _, e := range p.View().Endpoints() {
+		for c := range uint64(500) {
+			other := handPrompt(c + 100)
+			other.Now = time.Minute - 2*time.Second
+			p.Learn(e, other, 0)
+		}
+	}
+	part := *r
+	part.Now = time.Minute - time.Second
+	part.Hashes, part.Ends = r.Hashes[:8], r.Ends[:8]
+	p.Learn(warm, &part, 0)
+	for queued, stays := range map[float64]bool{6000: true, 10_100: false} {
+		warm.SetOthers(load.Share{Queued: queued})
+		if got := p.Pick(nil, r).First(); (got == warm) != stays {
+			t.Errorf("behind %v tokens Pick = %s, want the warm %s: %v", queued, got.ID, warm.ID, stays)
 		}
 	}
 }

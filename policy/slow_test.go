@@ -14,16 +14,11 @@ import (
 // slowRank is the cost function of PrefixAware as its comment states it, for
 // clarity above speed: the ranking of all endpoints that may be chosen.
 func slowRank(p *Pool, a PrefixAware, r *Request) []*load.Endpoint {
-	var list []*load.Endpoint
-	for _, e := range p.view.Endpoints() {
-		if e.Ready(r.Now) {
-			list = append(list, e)
-		}
-	}
+	list := slices.DeleteFunc(slices.Clone(p.view.Endpoints()), func(e *load.Endpoint) bool { return !e.Ready(r.Now) })
 	if len(list) == 0 {
 		return nil
 	}
-	ages, mean, least := slowAges(p, r)
+	ages, mean, _ := slowAges(p, r)
 	head := r.head()
 	arrivals := p.heads.at(r.headKey(), r.Now)
 	rate := arrivals / float64(len(list))
@@ -50,11 +45,7 @@ func slowRank(p *Pool, a PrefixAware, r *Request) []*load.Endpoint {
 		believed = min(believed, r.Length)
 		uncached := float64(r.Length - believed)
 		h := max(float64(min(head, r.Length)-believed), 0)
-		price := a.Price
-		if most <= head { // nobody is known to hold the conversation
-			price += a.Evict * least / ages[e]
-		}
-		work := price * (uncached - h + h/(1+a.HeadDiscount*rate*ages[e])) / p.Ratio()
+		work := slowPrice(p, a, e, r, most > head) * (uncached - h + h/(1+a.HeadDiscount*rate*ages[e])) / p.Ratio()
 		q := p.view.Quotes()[slices.Index(p.view.Endpoints(), e)]
 		cost[e] = q.Wait + work*q.Pace
 		if p.settings.Gateways > 1 {
@@ -78,6 +69,23 @@ func slowRank(p *Pool, a PrefixAware, r *Request) []*load.Endpoint {
 		return 0
 	})
 	return list
+}
+
+// slowPrice is what a token costs on e, of a conversation that somebody is known
+// to hold or not.
+func slowPrice(p *Pool, a PrefixAware, e *load.Endpoint, r *Request, known bool) float64 {
+	ages, _, least := slowAges(p, r)
+	youth := least / ages[e]
+	if known {
+		youth = 0
+		for _, other := range p.view.Endpoints() {
+			youth += least / ages[other] / float64(len(ages))
+		}
+	}
+	if p.settings.Gateways > 1 {
+		return a.PriceSeveral + a.Evict*youth
+	}
+	return a.Price + a.Evict*youth
 }
 
 // slowAges is the age of each endpoint's blocks, their mean and the least, in
