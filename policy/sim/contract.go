@@ -23,14 +23,15 @@ type Load struct {
 
 // Gateway is what a policy sees.
 type Gateway struct {
-	Index   int
-	Count   int // gateways that share the load
-	Model   Model
-	Loads   []Load // by engine, as old as the setting says, own picks since added
-	Random  *rand.Rand
-	Options Options
-	fleet   []*Engine // for bounds only
-	metrics bool      // loads come from the gateway's own view
+	Index    int
+	Count    int // gateways that share the load
+	Model    Model
+	Loads    []Load // by engine, as old as the setting says, own picks since added
+	Random   *rand.Rand
+	HashSeed uint64 // of block hashes, the same for all gateways
+	Options  Options
+	fleet    []*Engine // for bounds only
+	metrics  bool      // loads come from the gateway's own view
 }
 
 // Options are the switches of a run that concern the project's own policy.

@@ -19,7 +19,7 @@ const blockBytes = BlockTokens * bytesPerToken
 
 // Terms of the cost that Options.Off may name, and how each is switched off.
 var Terms = map[string]func(*policy.PrefixAware){
-	"price":    func(a *policy.PrefixAware) { a.Price = 1 },
+	"price":    func(a *policy.PrefixAware) { a.Price, a.PriceSeveral = 1, 1 },
 	"evict":    func(a *policy.PrefixAware) { a.Evict = 0 },
 	"discount": func(a *policy.PrefixAware) { a.HeadDiscount = 0 },
 	"head-key": func(a *policy.PrefixAware) { a.HeadReuse = 0 },
@@ -57,6 +57,7 @@ func newSteered(g *Gateway, d policy.Definition) Policy {
 		return nil
 	}
 	p := &steered{g: g, hashes: map[int]uint64{}, down: make([]bool, len(g.Loads)), sent: map[*Request]policy.Decision{}}
+	p.reader.config.Seed = g.HashSeed
 	p.pool = policy.NewPool(policy.Settings{
 		Gateways: g.Count, BytesPerToken: bytesPerToken, Seed: g.Random.Uint64(),
 	}, d, t)
@@ -165,17 +166,17 @@ func (p *steered) describe(r *Request, now float64) {
 	q := &p.request
 	*q = policy.Request{Now: clock(now), Hashes: q.Hashes[:0], Ends: q.Ends[:0]}
 	for k, b := range r.Blocks {
-		q.Hashes = append(q.Hashes, blockHash(b))
+		q.Hashes = append(q.Hashes, p.g.blockHash(b))
 		q.Ends = append(q.Ends, uint32((k+1)*blockBytes))
 	}
 	q.Length = r.Input * bytesPerToken
 	q.TagKnown, q.LengthKnown, q.Complete = true, true, true
 	q.HeadKnown, q.KeyKnown = true, true
-	q.Key = keyHash(r)
+	q.Key = p.g.keyHash(r)
 	q.Prev = min(r.Prev*blockBytes, q.Length)
 	if r.Head > 0 {
 		q.Head = min(r.Head*blockBytes, q.Length)
-		q.HeadHash = blockHash(r.Blocks[r.Head-1])
+		q.HeadHash = p.g.blockHash(r.Blocks[r.Head-1])
 	}
 }
 

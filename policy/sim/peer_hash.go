@@ -45,7 +45,7 @@ func newRing(g *Gateway) Policy {
 
 // Pick implements Policy.
 func (p *ringPolicy) Pick(r *Request, _ float64) (int, float64) {
-	key := keyHash(r)
+	key := p.g.keyHash(r)
 	at, _ := slices.BinarySearchFunc(p.ring, key, func(x point, k uint64) int { return cmp.Compare(x.hash, k) })
 	bound := p.g.bound()
 	for k := range p.ring {
@@ -81,7 +81,7 @@ func newBoundedHash(g *Gateway) Policy {
 // Pick implements Policy.
 func (p *boundedHash) Pick(r *Request, _ float64) (int, float64) {
 	bound := p.g.bound()
-	for _, e := range hrw.Rank(nil, keyHash(r), p.nodes, len(p.nodes)) {
+	for _, e := range hrw.Rank(nil, p.g.keyHash(r), p.nodes, len(p.nodes)) {
 		if l := &p.g.Loads[e]; !l.Down && l.Requests <= bound {
 			return int(e), float64(r.Input)
 		}
@@ -93,11 +93,12 @@ func (p *boundedHash) Pick(r *Request, _ float64) (int, float64) {
 func engineName(e int) string { return "10.0.0." + strconv.Itoa(e) + ":8000" }
 
 // keyHash is the conversation key of r.
-func keyHash(r *Request) uint64 { return blockHash(r.Key) }
+func (g *Gateway) keyHash(r *Request) uint64 { return g.blockHash(r.Key) }
 
-// blockHash is a hash of a trace's block number.
-func blockHash(block int) uint64 {
-	z := uint64(block)*0x9e3779b97f4a7c15 + 0x9e3779b97f4a7c15
+// blockHash is a hash of a trace's block number. How evenly hashing splits the
+// keys among the engines is luck, so each run draws anew.
+func (g *Gateway) blockHash(block int) uint64 {
+	z := uint64(block)*0x9e3779b97f4a7c15 + (g.HashSeed+1)*0xd6e8feb86659fd93
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	return z ^ z>>31

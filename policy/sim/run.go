@@ -129,7 +129,7 @@ func (r *run) gateway(i int) *gateway {
 		Index: i, Count: r.Gateways, Model: r.Model, Options: r.Options,
 		fleet: r.engines, metrics: r.View == MetricsView,
 		Loads:  make([]Load, r.Engines),
-		Random: rand.New(rand.NewPCG(r.Seed, uint64(100+i))),
+		Random: rand.New(rand.NewPCG(r.Seed, uint64(100+i))), HashSeed: r.Seed,
 	}}
 	for e := range g.Loads {
 		g.Loads[e].Down = r.engines[e].down
