@@ -192,6 +192,9 @@ func conclude(r *report, page string) error {
 		}
 		fmt.Printf("  %s  %s\n", mark, strings.TrimSpace(c.Text))
 	}
+	if hint := blurred(r.Results); hint != "" {
+		fmt.Println("\n" + hint)
+	}
 	if err := r.write(page); err != nil {
 		return err
 	}

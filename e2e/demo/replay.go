@@ -21,6 +21,7 @@ import (
 type outcome struct {
 	engine     string
 	sent       time.Duration // since the replay began
+	late       time.Duration // how much later than meant it was sent: the machine was busy
 	firstToken time.Duration // since it was sent
 	err        error
 }
@@ -61,9 +62,9 @@ func (r *replayer) session(ctx context.Context, s *session) {
 	var answers []string
 	var body []byte
 	for n := range s.turns {
-		r.sleep(ctx, s.turns[n].think)
+		late := r.sleep(ctx, s.turns[n].think)
 		body = s.appendBody(body[:0], n, answers)
-		o := outcome{sent: r.simulated(time.Since(r.begun))}
+		o := outcome{sent: r.simulated(time.Since(r.begun)), late: late}
 		answer, err := r.send(ctx, s, body, &o)
 		o.err = err
 		r.mu.Lock()
@@ -77,11 +78,14 @@ func (r *replayer) session(ctx context.Context, s *session) {
 	}
 }
 
-func (r *replayer) sleep(ctx context.Context, simulated time.Duration) {
+// sleep returns by how much it took longer than it should.
+func (r *replayer) sleep(ctx context.Context, simulated time.Duration) (late time.Duration) {
+	begun := time.Now()
 	select {
 	case <-time.After(time.Duration(float64(simulated) / r.workload.scale)):
 	case <-ctx.Done():
 	}
+	return r.simulated(time.Since(begun)) - simulated
 }
 
 func (r *replayer) simulated(real time.Duration) time.Duration {

@@ -37,6 +37,23 @@ func TestPercentiles(t *testing.T) {
 	}
 }
 
+func TestBusyMachineIsTold(t *testing.T) {
+	results := []result{resultOf("round robin", 200, time.Second, 0), resultOf("kvsteer", 200, time.Second, 0)} // mean 100.5 s
+	if got := blurred(results); got != "" {
+		t.Errorf("nothing was late: %q", got)
+	}
+	late := make([]time.Duration, 200)
+	results[1].Late = late
+	late[199], late[198] = time.Hour, time.Hour
+	if got := blurred(results); got != "" {
+		t.Errorf("two of 200 were late: %q", got)
+	}
+	late[197] = 26 * time.Second
+	if got := blurred(results); !strings.Contains(got, "26.00 s") {
+		t.Errorf("three of 200 were late: %q", got)
+	}
+}
+
 func TestClaims(t *testing.T) {
 	slow := resultOf("round robin", 100, 2*time.Second, 600)
 	less := resultOf("least request", 100, 3*time.Second, 700)

@@ -22,6 +22,7 @@ type result struct {
 	PerEngine []int
 	Took      time.Duration   // real
 	First     []time.Duration // times to first token, sorted
+	Late      []time.Duration // how late requests were sent, sorted
 	outcomes  []outcome
 }
 
@@ -29,6 +30,7 @@ type result struct {
 func summarize(name string, outcomes []outcome, engines []*engine.Engine) result {
 	r := result{Name: name, Requests: len(outcomes), outcomes: outcomes}
 	for _, o := range outcomes {
+		r.Late = append(r.Late, o.late)
 		if o.err != nil {
 			r.Failed++
 			continue
@@ -36,6 +38,7 @@ func summarize(name string, outcomes []outcome, engines []*engine.Engine) result
 		r.First = append(r.First, o.firstToken)
 	}
 	slices.Sort(r.First)
+	slices.Sort(r.Late)
 	for _, e := range engines {
 		stats := e.Stats()
 		r.Prompt += stats.Prompt
@@ -58,12 +61,28 @@ func (r *result) Mean() time.Duration {
 }
 
 // Percentile is the time to first token that p of 100 requests don't exceed.
-func (r *result) Percentile(p float64) time.Duration {
-	if len(r.First) == 0 {
+func (r *result) Percentile(p float64) time.Duration { return percentile(r.First, p) }
+
+func percentile(sorted []time.Duration, p float64) time.Duration {
+	if len(sorted) == 0 {
 		return 0
 	}
-	at := int(p/100*float64(len(r.First))+0.5) - 1
-	return r.First[min(max(at, 0), len(r.First)-1)]
+	at := int(p/100*float64(len(sorted))+0.5) - 1
+	return sorted[min(max(at, 0), len(sorted)-1)]
+}
+
+// blurred says how late requests were sent at worst, but for one in a hundred,
+// if that is too late for the figures to mean much: "" if it is not.
+func blurred(results []result) string {
+	worst := time.Duration(0)
+	for i := range results {
+		worst = max(worst, percentile(results[i].Late, 99))
+	}
+	if worst <= results[0].Mean()/4 {
+		return ""
+	}
+	return fmt.Sprintf("The machine was busy with other things: one request in a hundred was sent more than %s too late\n"+
+		"(simulated), so these figures tell little. Try again when it is idle.", seconds(worst))
 }
 
 // printTable prints the results side by side.
