@@ -28,7 +28,7 @@ type Gateway struct {
 	Model    Model
 	Loads    []Load // by engine, as old as the setting says, own picks since added
 	Random   *rand.Rand
-	HashSeed uint64 // of block hashes, the same for all gateways
+	HashSeed uint64 // of block hashes and keys, the same for all gateways
 	Options  Options
 	fleet    []*Engine // for bounds only
 	metrics  bool      // loads come from the gateway's own view

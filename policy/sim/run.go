@@ -42,7 +42,7 @@ type Config struct {
 	Policy   Maker
 	Options  Options
 	Changes  []Change // by ascending time; an engine that joins is down before
-	Seed     uint64
+	Seed     uint64   // of all that is drawn, hashing included
 }
 
 // ErrConfig is returned by Run for a Config without engines, gateways or

@@ -20,7 +20,7 @@ func main() {
 	traces := flag.String("traces", "../shared/data/traces/mooncake", "folder of the Mooncake traces")
 	out := flag.String("out", "build/out/bench-routing", "folder for pictures; empty = none")
 	only := flag.String("only", "", "name of one study; \"list\" prints all")
-	seeds := flag.Int("seeds", 2, "runs of each cell, by seed; the mean is printed")
+	seeds := flag.Int("seeds", 4, "runs of each cell, by seed; the mean is printed")
 	flag.Parse()
 	if err := run(os.Stdout, *traces, *out, *only, *seeds); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
