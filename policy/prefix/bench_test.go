@@ -27,13 +27,14 @@ var benchTexts = []struct {
 }{
 	{"english", func(size int) string { return quoteJSON(repeatLines(englishLines, size)) }},
 	{"code", func(size int) string { return quoteJSON(repeatLines(codeLines, size)) }},
+	{"history", func(size int) string { return quoteJSON(words(rand.New(rand.NewPCG(7, 7)), size)) }},
 	{"chinese", func(size int) string { return quoteJSON(repeatLines(chineseLines, size)) }},
 	{"escaped", func(size int) string { return quoteASCII(repeatLines(chineseLines, size/2)) }},
 	{"base64", func(size int) string { return base64Text(size) }},
 }
 
-// Lines of about the usual density: a line break every hundred bytes of prose, an escape every
-// fifteen bytes of code, punctuation in Chinese that is Chinese, too.
+// Lines at both ends of the usual density: an escape every seventy bytes of prose, every seven bytes
+// of code, punctuation in Chinese that is Chinese, too.
 var (
 	englishLines = []string{
 		"The committee met on the second floor, as it had every month since the bridge was closed, and talked for two hours about the cost.",
@@ -74,6 +75,25 @@ func repeatLines(lines []string, size int) string {
 	return b.String()
 }
 
+var wordList = strings.Fields(`the of if return value server name "quoted" path list for each request token cache index`)
+
+// words is text of random words, some of them in quotes, in lines of about sixty bytes: an escape
+// every 28 bytes, at places that no branch predictor learns.
+func words(r *rand.Rand, size int) string {
+	var b strings.Builder
+	for line := 0; b.Len() < size; {
+		word := wordList[r.IntN(len(wordList))]
+		b.WriteString(word)
+		if line += len(word) + 1; line > 60 {
+			b.WriteByte('\n')
+			line = 0
+			continue
+		}
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
 func quoteJSON(text string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -110,10 +130,29 @@ func base64Text(size int) string {
 // benchBody is a chat body of one long message, or of one image.
 func benchBody(name, text string) []byte {
 	content := text
+	if name == "history" {
+		return historyBody(text)
+	}
 	if name == "base64" {
 		content = `[{"type":"text","text":"What is this?"},{"type":"image_url","image_url":{"url":` + text + `}}]`
 	}
 	return []byte(`{"model":"m","messages":[{"role":"system","content":"You are a helpful assistant."},{"role":"user","content":` + content + `}],"stream":true}`)
+}
+
+// historyBody is a long conversation: a turn of the user of about two thousand bytes, a short answer.
+func historyBody(text string) []byte {
+	var b strings.Builder
+	b.WriteString(`{"model":"m","messages":[{"role":"system","content":"You are a helpful assistant."}`)
+	for text = strings.Trim(text, `"`); len(text) > 0; {
+		end := min(len(text), 2000)
+		for end < len(text) && text[end-1] != ' ' {
+			end++
+		}
+		fmt.Fprintf(&b, `,{"role":"user","content":"%s"},{"role":"assistant","content":"Yes, that is so."}`, strings.TrimSuffix(text[:end], `\`))
+		text = text[end:]
+	}
+	b.WriteString(`],"stream":true}`)
+	return []byte(b.String())
 }
 
 // benchStructure are bodies whose time goes into structure, not text: the tools of an agent, a long
@@ -131,17 +170,43 @@ func benchStructure() map[string][]byte {
 	var pretty bytes.Buffer
 	_ = json.Indent(&pretty, []byte(chat), "", "    ")
 	return map[string][]byte{
-		"tools":  []byte(chat),
-		"pretty": pretty.Bytes(),
-		"turns":  []byte(`{"model":"m","messages":[` + strings.Join(turns, ",") + `]}`),
-		"ids":    []byte(`{"model":"m","prompt":[` + strings.Join(ids, ",") + `]}`),
-		"short":  []byte(`{"model":"m","messages":[{"role":"system","content":"You are a helpful assistant."},{"role":"user","content":"Hello!"}],"stream":true}`),
+		"tools":   []byte(chat),
+		"schemas": []byte(`{"model":"m","messages":[{"role":"user","content":"Go on."}],"tools":[` + schemas(60) + `]}`),
+		"pretty":  pretty.Bytes(),
+		"turns":   []byte(`{"model":"m","messages":[` + strings.Join(turns, ",") + `]}`),
+		"ids":     []byte(`{"model":"m","prompt":[` + strings.Join(ids, ",") + `]}`),
+		"short":   []byte(`{"model":"m","messages":[{"role":"system","content":"You are a helpful assistant."},{"role":"user","content":"Hello!"}],"stream":true}`),
 	}
+}
+
+// schemas are tools as agents have them: no two are alike in the number, names and kinds of their
+// parameters, so that no branch predictor learns them.
+func schemas(n int) string {
+	r := rand.New(rand.NewPCG(8, 8))
+	word := func() string { return strings.Trim(wordList[r.IntN(len(wordList))], `"`) }
+	kinds := []string{
+		`{"type":"string","description":%q}`, `{"description":%q,"type":"integer","minimum":0}`, `{"type":"boolean","default":false,"description":%q}`,
+		`{"type":"array","items":{"type":"string"},"description":%q}`, `{"type":"string","enum":["asc","desc"],"description":%q}`,
+	}
+	var tools []string
+	for range n {
+		var params, required []string
+		for range 1 + r.IntN(6) {
+			name := fmt.Sprintf("%s_%s%d", word(), word(), r.IntN(99))
+			params = append(params, fmt.Sprintf("%q:", name)+fmt.Sprintf(kinds[r.IntN(len(kinds))], "The "+words(r, 10+r.IntN(60))))
+			if r.IntN(2) == 0 {
+				required = append(required, fmt.Sprintf("%q", name))
+			}
+		}
+		tools = append(tools, fmt.Sprintf(`{"type":"function","function":{"name":"%s_%s","description":%q,"parameters":{"type":"object","properties":{%s},"required":[%s],"additionalProperties":false}}}`,
+			word(), word(), words(r, 60+r.IntN(200)), strings.Join(params, ","), strings.Join(required, ",")))
+	}
+	return strings.Join(tools, ",")
 }
 
 // BenchmarkStructure measures bodies in which little is text.
 func BenchmarkStructure(b *testing.B) {
-	for _, name := range []string{"short", "tools", "pretty", "turns", "ids"} {
+	for _, name := range []string{"short", "tools", "schemas", "pretty", "turns", "ids"} {
 		body := benchStructure()[name]
 		shape := Chat
 		if name == "ids" {

@@ -2,6 +2,8 @@
 
 package prefix
 
+import "encoding/binary"
+
 // Block boundaries fall on a grid of canonical offsets that gets coarser with depth, and at the ends
 // of messages as far as a budget goes: dense where most prompts part, and few enough for a fixed
 // array where they are long.
@@ -145,17 +147,23 @@ func (s *Scanner) putPlain(p []byte) int {
 	return i
 }
 
-// putFrame adds framing bytes that stand for weight canonical bytes.
-func (s *Scanner) putFrame(frame []byte, weight int) {
-	c := &s.c
-	if s.tap != nil {
-		*s.tap = append(*s.tap, frame...)
+// frame adds framing, with up to two hashes, that stands for weight canonical bytes.
+func (s *Scanner) frame(kind byte, weight int, hashes ...uint64) {
+	b := [2 + 2*wordBytes]byte{frameMark, kind}
+	n := 2
+	for _, h := range hashes {
+		binary.LittleEndian.PutUint64(b[n:], h)
+		n += wordBytes
 	}
+	if s.tap != nil {
+		*s.tap = append(*s.tap, b[:n]...)
+	}
+	c := &s.c
 	if c.full {
 		c.pos += weight
 		return
 	}
-	c.d.write(frame)
+	c.d.write(b[:n])
 	s.advance(weight)
 }
 

@@ -121,6 +121,44 @@ func hashBytes(seed uint64, p []byte) uint64 {
 	return hashLong(seed, p)
 }
 
+// hashShort is short and the hash of the string it has found.
+func hashShort(p []byte) (n int, hash uint64) {
+	var last uint64 // the word in which the string ends
+	for n = 0; ; n += wordBytes {
+		if n >= shortText || len(p)-n < wordBytes {
+			return -1, 0
+		}
+		last = word(p, n)
+		if odd := oddBits(last); odd != 0 {
+			n += bits.TrailingZeros64(odd) >> 3
+			break
+		}
+	}
+	if p[n] != '"' {
+		return -1, 0
+	}
+	if n >= stripe {
+		return n, hashLong(0, p[:n])
+	}
+	h := prime5 + uint64(n)
+	for i := 0; i < n&^7; i += wordBytes {
+		h = finishWord(h, word(p, i))
+	}
+	if n&4 != 0 {
+		h ^= last & 0xffffffff * prime1
+		h = bits.RotateLeft64(h, 23)*prime2 + prime3
+		last >>= 32
+	}
+	if n&2 != 0 {
+		h = finishByte(finishByte(h, byte(last)), byte(last>>8))
+		last >>= 16
+	}
+	if n&1 != 0 {
+		h = finishByte(h, byte(last))
+	}
+	return n, avalanche(h)
+}
+
 func hashLong(seed uint64, p []byte) uint64 {
 	total := uint64(len(p))
 	v1, v2, v3, v4 := seed+prime1+prime2, seed+prime2, seed, seed-prime1

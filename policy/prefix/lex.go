@@ -81,47 +81,94 @@ const (
 )
 
 // structure consumes what stands between long strings: white space, punctuation, numbers, literals,
-// and the strings that end soon. The strings stand in the loop itself: most of a body with tools is
-// of them, and a call costs more than the hash of a key in wasm.
+// and the strings that end soon. What is frequent stands first, and the strings inside fields, which
+// most of a body with tools is of, in the loop itself: a call costs more than the hash of a key in
+// wasm.
 func (s *Scanner) structure(p []byte) int {
 	i := 0
-	for i < len(p) && s.reason == ReasonNone {
-		c := p[i]
-		if c != '"' {
-			i += s.punctuation(c, p[i:])
-			if s.state >= inText {
-				return i
+	for i < len(p) && s.reason == ReasonNone && s.state < inText {
+		switch c, at := p[i], 1<<s.state; {
+		case c == '"' && s.node == nodeField && (at&mayKey != 0 || at&mayValue != 0 && s.target == targetInner):
+			n, hash := hashShort(p[i+1:])
+			switch {
+			case n < 0:
+				i += s.startText()
+			case at&mayKey != 0:
+				s.fieldKey(p[i+1:i+1+n], hash, n)
+				i = s.colon(p, i+n+2)
+			default:
+				s.afterValue()
+				s.leaf(leafString, hash, n)
+				i += n + 2
 			}
-			continue
-		}
-		i++
-		n := short(p[i:])
-		switch at := 1 << s.state; {
-		case at&mayKey != 0 && n >= 0:
-			s.shortKey(p[i : i+n])
-			s.state = atColon
-			i += n + 1
-			if i < len(p) && p[i] == ':' {
+		case c == '"':
+			i += s.quote(p[i:])
+		case c == ',' && s.state == atNext:
+			i++
+			s.state = atKey
+			if !s.inObject() {
 				s.state = atValue
-				i++
+				s.nextElement()
 			}
-		case at&mayValue != 0 && n >= 0:
-			s.afterValue()
-			s.shortString(p[i : i+n])
-			i += n + 1
-		case at&mayKey != 0:
-			s.state, s.inKey = inText, true
-			s.beginKey()
-			return i
+		case c <= ' ':
+			i += s.space(p[i:])
+		case (c == '{' || c == '[') && at&mayValue != 0:
+			i++
+			s.openContainer(c == '{')
+		case c == '}' && at&mayObject != 0 && s.inObject(), c == ']' && at&mayArray != 0 && !s.inObject():
+			i++
+			s.closeContainer()
+		case c == ':' && s.state == atColon:
+			i++
+			s.state = atValue
 		case at&mayValue != 0:
-			s.state, s.inKey = inText, false
-			s.beginString()
-			return i
+			i += s.startValue(c, p[i:])
 		default:
-			s.fail(ReasonNotJSON)
+			i += s.byteOrderMark(c)
 		}
 	}
 	return i
+}
+
+// quote takes the string that p begins with, and the colon behind a key, if it is a short one; of
+// others only the quote, which changes the state.
+func (s *Scanner) quote(p []byte) int {
+	n := short(p[1:])
+	switch at := 1 << s.state; {
+	case n >= 0 && at&mayKey != 0:
+		s.lookUp(p[1 : 1+n])
+		return s.colon(p, n+2)
+	case n >= 0 && at&mayValue != 0:
+		s.afterValue()
+		s.shortString(p[1 : 1+n])
+		return n + 2
+	}
+	return s.startText()
+}
+
+// colon takes the colon behind a key if it is there, and returns the offset behind it.
+func (s *Scanner) colon(p []byte, i int) int {
+	s.state = atColon
+	if i < len(p) && p[i] == ':' {
+		s.state = atValue
+		i++
+	}
+	return i
+}
+
+// startText takes the quote in front of a string that comes in pieces.
+func (s *Scanner) startText() int {
+	switch at := 1 << s.state; {
+	case at&mayKey != 0:
+		s.state, s.inKey = inText, true
+		s.beginKey()
+	case at&mayValue != 0:
+		s.state, s.inKey = inText, false
+		s.beginString()
+	default:
+		s.fail(ReasonNotJSON)
+	}
+	return 1
 }
 
 // shortText is how far a string is searched for its end before it is read as a long one.
@@ -143,40 +190,14 @@ func short(p []byte) int {
 	return -1
 }
 
-// punctuation takes what p begins with, which is no quote, and returns its length.
-func (s *Scanner) punctuation(c byte, p []byte) int {
-	at := 1 << s.state
-	switch {
-	case c == ',' && s.state == atNext:
-		s.state = atKey
-		if !s.inObject() {
-			s.state = atValue
-			s.nextElement()
-		}
-	case c == ':' && s.state == atColon:
-		s.state = atValue
-	case (c == '{' || c == '[') && at&mayValue != 0:
-		s.openContainer(c == '{')
-	case c == '}' && at&mayObject != 0 && s.inObject(), c == ']' && at&mayArray != 0 && !s.inObject():
-		s.closeContainer()
-	case c <= ' ':
-		return s.space(p)
-	case at&mayValue != 0:
-		return s.startValue(c, p)
-	default:
-		return s.byteOrderMark(c)
-	}
-	return 1
-}
-
 // space returns the length of the white space that p begins with.
 func (s *Scanner) space(p []byte) int {
 	const blanks = 0x2020202020202020
 	i := 0
 	for i < len(p) && (p[i] == ' ' || p[i] == '\n' || p[i] == '\r' || p[i] == '\t') {
 		i++
-		for len(p)-i >= wordBytes && word(p, i) == blanks {
-			i += wordBytes
+		for run := wordBytes; run == wordBytes && len(p)-i >= wordBytes; i += run {
+			run = bits.TrailingZeros64(word(p, i)^blanks) >> 3
 		}
 	}
 	if i == 0 || s.state == atBOM1 || s.state == atBOM2 {
@@ -206,11 +227,11 @@ func (s *Scanner) byteOrderMark(c byte) int {
 func (s *Scanner) startValue(c byte, p []byte) int {
 	switch c {
 	case 't':
-		s.literal, s.held, s.state = literalTrue, 1, inLiteral
+		return s.startLiteral(literalTrue, p)
 	case 'f':
-		s.literal, s.held, s.state = literalFalse, 1, inLiteral
+		return s.startLiteral(literalFalse, p)
 	case 'n':
-		s.literal, s.held, s.state = literalNull, 1, inLiteral
+		return s.startLiteral(literalNull, p)
 	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
 		if s.target == targetElement && s.node == nodeList {
 			if n := s.tokenIDs(p); n > 0 {
@@ -245,6 +266,10 @@ func (s *Scanner) openContainer(object bool) {
 		s.state = atMember
 	}
 	s.depth++
+	if s.node == nodeField && s.target == targetInner {
+		s.openField(object)
+		return
+	}
 	s.enter(object)
 }
 
@@ -260,6 +285,11 @@ func (s *Scanner) afterValue() {
 	if s.depth == 0 {
 		s.state = atEnd
 	}
+}
+
+func (s *Scanner) startLiteral(which uint8, p []byte) int {
+	s.literal, s.held, s.state = which, 0, inLiteral
+	return s.restOfLiteral(p)
 }
 
 // restOfLiteral takes bytes of true, false or null.

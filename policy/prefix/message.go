@@ -2,10 +2,7 @@
 
 package prefix
 
-import (
-	"bytes"
-	"encoding/binary"
-)
+import "bytes"
 
 // Framing of the canonical stream. 0xFF is in no UTF-8 text, so content cannot forge it.
 const (
@@ -56,11 +53,11 @@ type message struct {
 	dropped    bool // the part is the billing line
 }
 
-// openMessage begins a message; plain is one that is given as bare text or token ids.
+// openMessage begins a message; plain is one that is given as bare text or token ids. What is in
+// message is zero, as closeMessage leaves it.
 func (s *Scanner) openMessage(plain bool) {
-	s.message = message{plainPrompt: plain}
 	if plain {
-		s.headOpen = false
+		s.plainPrompt, s.headOpen = true, false
 		s.setRoleHash(0)
 	}
 }
@@ -83,16 +80,23 @@ func (s *Scanner) partKey(key []byte) {
 	s.partSeen |= bit
 }
 
+// setRole takes the role of a message. hash is that of name, or 0 if it has not been made: those of the
+// usual roles are at hand.
 func (s *Scanner) setRole(name []byte, hash uint64) {
 	switch string(name) {
-	case "system", "developer":
-		s.kind = kindSystem
 	case "user":
-		s.kind = kindUser
+		s.kind, hash = kindUser, userRole
 	case "assistant":
-		s.kind = kindAssistant
+		s.kind, hash = kindAssistant, assistantRole
+	case "system":
+		s.kind, hash = kindSystem, systemRole
+	case "developer":
+		s.kind = kindSystem
 	default:
 		s.kind = kindOther
+	}
+	if hash == 0 {
+		hash = hashBytes(0, name)
 	}
 	if s.kind != kindSystem {
 		s.headOpen = false
@@ -149,17 +153,6 @@ func (s *Scanner) closeMessage() {
 		s.messages++
 	}
 	s.message = message{}
-}
-
-// frame writes framing with up to two hashes.
-func (s *Scanner) frame(kind byte, weight int, hashes ...uint64) {
-	b := [2 + 2*wordBytes]byte{frameMark, kind}
-	n := 2
-	for _, h := range hashes {
-		binary.LittleEndian.PutUint64(b[n:], h)
-		n += wordBytes
-	}
-	s.putFrame(b[:n], weight)
 }
 
 // openPart begins a part of a content.

@@ -22,15 +22,6 @@ func (s *Scanner) endKey() {
 	s.lookUp(s.word())
 }
 
-// shortKey takes a whole key.
-func (s *Scanner) shortKey(key []byte) {
-	if s.node == nodeField {
-		s.fieldKey(key, hashBytes(0, key), len(key))
-		return
-	}
-	s.lookUp(key)
-}
-
 // lookUp finds out what the value behind a key is.
 func (s *Scanner) lookUp(key []byte) {
 	switch s.node {
@@ -45,14 +36,16 @@ func (s *Scanner) lookUp(key []byte) {
 	}
 }
 
-// shortString takes a whole string value.
+// shortString takes a whole string value that is not inside a field, or is skipped there.
 func (s *Scanner) shortString(text []byte) {
 	switch {
 	case s.node == nodeSkip:
-	case s.node == nodeField && s.target == targetInner:
-		s.leaf(leafString, hashBytes(0, text), len(text))
+	case s.target == targetContent, s.target == targetText:
+		s.beginPartText()
+		s.emit(text)
+		s.endPartText()
 	case s.target == targetRole:
-		s.setRole(text, hashBytes(0, text))
+		s.setRole(text, 0)
 	default:
 		s.beginString()
 		s.emit(text)

@@ -33,9 +33,11 @@ const (
 	seedSystem = "kvsteer/prefix/" + Version + "/system"
 )
 
-var systemRole = hashString(0, "system")
-
-var userRole = hashString(0, "user")
+var (
+	systemRole    = hashString(0, "system")
+	userRole      = hashString(0, "user")
+	assistantRole = hashString(0, "assistant")
+)
 
 // beginPrompt begins the chain of the messages.
 func (s *Scanner) beginPrompt() {
@@ -59,7 +61,7 @@ func (s *Scanner) beginStringPrompt() {
 	s.sink = sinkStream
 	if s.shape == Responses {
 		s.openMessage(false)
-		s.setRole([]byte("user"), userRole)
+		s.setRole([]byte("user"), 0)
 		return
 	}
 	s.openMessage(true)

@@ -13,6 +13,9 @@ const (
 	// within one, bytes are copied and hashed later; between them text is hashed where it lies.
 	stageSize = 1024
 
+	// firstPiece is how much of a string is decoded before it is known whether it has escapes.
+	firstPiece = 128 + decodeBytes
+
 	// stageSlack is room for what one step may write behind stageSize: two words, and a run of UTF-8
 	// that begins in the second.
 	stageSlack = 2*wordBytes + octet
@@ -27,10 +30,10 @@ const (
 // text consumes the inside of a string as far as p has it.
 func (s *Scanner) text(p []byte) int {
 	i := 0
-	if s.high != 0 {
-		if p[0] != '\\' {
-			s.dropHigh()
-		}
+	if s.high == 0 {
+		i = s.decodedText(p, firstPiece)
+	} else if p[0] != '\\' {
+		s.dropHigh()
 	}
 	for {
 		i += s.cleanText(p[i:])
@@ -42,7 +45,7 @@ func (s *Scanner) text(p []byte) int {
 			s.endText()
 			return i + 1
 		case c == '\\':
-			if n := s.escapedText(p[i:]); n > 0 {
+			if n := s.decodedText(p[i:], len(p)); n > 0 {
 				i += n
 				continue
 			}
@@ -80,22 +83,22 @@ func (s *Scanner) cleanText(p []byte) int {
 	}
 }
 
-// escapedText consumes text that begins with an escape, decodes it piece by piece, and returns how
-// much it took: 0 if the first escape is not a whole and valid one, or may have more of it in the
-// next piece of the body. It goes on for as long as each piece has an escape in it.
-func (s *Scanner) escapedText(p []byte) int {
+// decodedText consumes text that is decoded piece by piece, the first one no longer than first, for as
+// long as each piece has an escape in it, and returns how much it took: 0 if p begins with an escape
+// that is not a whole and valid one, or may have more of it in the next piece of the body.
+func (s *Scanner) decodedText(p []byte, first int) int {
 	if s.high != 0 {
 		return 0
 	}
 	var stage [stageSize + stageSlack]byte
 	i := 0
-	for {
-		n, took := decode(&stage, p[i:])
+	for piece := p[:min(len(p), first)]; ; piece = p[i:] {
+		n, took := decode(&stage, piece)
 		if n > 0 {
 			s.emit(stage[:n])
 		}
 		i += took
-		if n == took || n < stageSize {
+		if n == took {
 			return i
 		}
 	}
