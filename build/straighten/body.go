@@ -34,22 +34,21 @@ func appendBody(out, body []byte) ([]byte, error) {
 	if segments == 0 {
 		return append(out, body[r.at:]...), r.err
 	}
-	s := 0         // the segment
+	segment := 0
 	var nest []int // where each block opened within the segment begins in out
 	for r.more() {
 		from := r.at
-		if to, ok := r.jump(table, len(nest)+segments-1-s); ok && to > s {
-			out, nest = appendBranch(out, nest, r, to-s-1)
+		if to, ok := r.jump(table, segment, len(nest)+segments-1-segment); ok {
+			out, nest = appendBranch(out, nest, r, to-segment-1)
 			continue
 		}
-		r.at = from
 		switch r.next().op {
 		case opBlock, opLoop, opIf:
 			nest = append(nest, len(out))
 		case opEnd:
 			if len(nest) > 0 {
 				nest = nest[:len(nest)-1]
-			} else if s++; s == segments {
+			} else if segment++; segment == segments {
 				return append(out, body[from:]...), r.err
 			}
 		}
@@ -92,30 +91,40 @@ func (r *reader) table() []int {
 	return table
 }
 
-// jump returns the segment that a jump goes to. loop is the loop's label here.
-// What it has read if there is no jump is of no use.
-func (r *reader) jump(table []int, loop int) (to int, ok bool) {
-	if r.all[r.at] != opI32Const {
-		return 0, false
+// jump reads a jump to a later segment than this one, and returns which; where
+// anything else comes, it reads nothing. loop is the loop's label here.
+func (r *reader) jump(table []int, segment, loop int) (to int, ok bool) {
+	from := r.at
+	if r.all[r.at] == opI32Const {
+		number := r.next().value
+		if 0 <= number && number < len(table) && table[number] > segment &&
+			r.follows(opLocalSet, 0) && r.follows(opBr, loop) {
+			return table[number], true
+		}
 	}
-	number := r.next().value
-	if number < 0 || number >= len(table) || !r.follows(opLocalSet, 0) || !r.follows(opBr, loop) {
-		return 0, false
+	if r.err == nil {
+		r.at = from
 	}
-	return table[number], true
+	return 0, false
 }
 
-// follows reads the instruction op value; it reads nothing if another follows.
+// follows reports whether the next instruction is this one, and reads it unless
+// its opcode is another.
 func (r *reader) follows(op byte, value int) bool {
 	return r.more() && r.all[r.at] == op && r.next().value == value
 }
 
-// appendBranch appends a branch to a block around the segment. If it is all
-// that an if block does, the block goes and the branch gets the condition.
+// appendBranch appends a branch to a block around the segment; label is the
+// block's where no block is open within the segment. If the branch is all that
+// an if block does, the block goes and the branch gets the condition.
 func appendBranch(out []byte, nest []int, r *reader, label int) ([]byte, []int) {
 	last := len(nest) - 1
-	if last >= 0 && nest[last] == len(out)-2 && out[nest[last]] == opIf && r.follows(opEnd, 0) {
+	if last >= 0 && string(out[nest[last]:]) == emptyIf && r.follows(opEnd, 0) {
 		return appendNumber(append(out[:nest[last]], opBrIf), last+label), nest[:last]
 	}
 	return appendNumber(append(out, opBr), len(nest)+label), nest
 }
+
+// emptyIf is an if block without a result of which nothing but its beginning is
+// there yet.
+const emptyIf = "\x04\x40"

@@ -27,7 +27,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) != 2 {
-		return errors.New("want two arguments: the module, and where to write the other")
+		return errors.New("want two arguments: the module, and where to write the straightened one")
 	}
 	module, err := os.ReadFile(args[0])
 	if err != nil {
@@ -44,7 +44,7 @@ const (
 	codeSection = 10
 )
 
-// straighten returns the module with all its functions done anew.
+// straighten returns the module with the jumps of all its functions straightened.
 func straighten(module []byte) ([]byte, error) {
 	if !bytes.HasPrefix(module, []byte(header)) {
 		return nil, errors.New("not a WebAssembly module, version 1")

@@ -86,11 +86,10 @@ func (r *reader) skipNumbers(n int) {
 	}
 }
 
-// An instruction is an opcode and, of some, its operand: a label, a local, or a
-// constant (negative if the constant is).
+// An instruction is an opcode with its operand where that matters here.
 type instruction struct {
 	op    byte
-	value int
+	value int // label of a br or br_if, index of a local, i32 constant; else 0
 }
 
 // next reads an instruction. Vector and later instructions are refused: the Go

@@ -35,31 +35,37 @@ func body(segments ...string) string {
 	return b + "\x0b\x00\x0b"
 }
 
+func br(label byte) string   { return string([]byte{opBr, label}) }
+func brIf(label byte) string { return string([]byte{opBrIf, label}) }
+
 func TestJumps(t *testing.T) {
 	const (
 		nop   = "\x01"
 		get1  = "\x20\x01"
-		ifs   = "\x04\x40"
+		ifs   = emptyIf
+		ifI32 = "\x04\x7f" // with a result
 		end   = "\x0b"
 		to0   = "\x41\x00\x21\x00"
 		to1   = "\x41\x02\x21\x00" // 2 is segment 1
 		to2   = "\x41\x03\x21\x00"
-		loop0 = "\x0c\x02" // to the loop, from segment 0 of three
+		els   = "\x05"
 	)
+	// Of three segments, the loop's label is 2 in the first and 1 in the second.
 	for _, c := range []struct{ name, in, want string }{
-		{"to the next segment", body(to1+loop0, nop, nop), body("\x0c\x00", nop, nop)},
-		{"to the one after", body(to2+loop0, nop, nop), body("\x0c\x01", nop, nop)},
-		{"from the middle", body(nop, to2+"\x0c\x01", nop), body(nop, "\x0c\x00", nop)},
-		{"back", body(nop, to0+"\x0c\x01", nop), body(nop, to0+"\x0c\x01", nop)},
-		{"to itself", body(nop, to1+"\x0c\x01", nop), body(nop, to1+"\x0c\x01", nop)},
-		{"with a condition", body(get1+ifs+to1+"\x0c\x03"+end, nop, nop), body(get1+"\x0d\x00", nop, nop)},
-		{"with two conditions", body(get1+ifs+get1+ifs+to2+"\x0c\x04"+end+end, nop, nop), body(get1+ifs+get1+"\x0d\x02"+end, nop, nop)},
-		{"at the end of an if that does more", body(get1+ifs+nop+to1+"\x0c\x03"+end, nop, nop), body(get1+ifs+nop+"\x0c\x01"+end, nop, nop)},
-		{"before an else", body(get1+ifs+to1+"\x0c\x03\x05"+nop+end, nop, nop), body(get1+ifs+"\x0c\x01\x05"+nop+end, nop, nop)},
-		{"back with a condition", body(nop, get1+ifs+to0+"\x0c\x02"+end, nop), body(nop, get1+ifs+to0+"\x0c\x02"+end, nop)},
-		{"a number that the table has not", body("\x41\x09\x21\x00"+loop0, nop, nop), body("\x41\x09\x21\x00"+loop0, nop, nop)},
-		{"another local", body("\x41\x02\x21\x01"+loop0, nop, nop), body("\x41\x02\x21\x01"+loop0, nop, nop)},
-		{"not to the loop", body(to1+"\x0c\x01", nop, nop), body(to1+"\x0c\x01", nop, nop)},
+		{"to the next segment", body(to1+br(2), nop, nop), body(br(0), nop, nop)},
+		{"to the one after", body(to2+br(2), nop, nop), body(br(1), nop, nop)},
+		{"from the middle", body(nop, to2+br(1), nop), body(nop, br(0), nop)},
+		{"back", body(nop, to0+br(1), nop), body(nop, to0+br(1), nop)},
+		{"to itself", body(nop, to1+br(1), nop), body(nop, to1+br(1), nop)},
+		{"with a condition", body(get1+ifs+to1+br(3)+end, nop, nop), body(get1+brIf(0), nop, nop)},
+		{"with two conditions", body(get1+ifs+get1+ifs+to2+br(4)+end+end, nop, nop), body(get1+ifs+get1+brIf(2)+end, nop, nop)},
+		{"at the end of an if that does more", body(get1+ifs+nop+to1+br(3)+end, nop, nop), body(get1+ifs+nop+br(1)+end, nop, nop)},
+		{"in an if with a result", body(get1+ifI32+to1+br(3)+end, nop, nop), body(get1+ifI32+br(1)+end, nop, nop)},
+		{"before an else", body(get1+ifs+to1+br(3)+els+nop+end, nop, nop), body(get1+ifs+br(1)+els+nop+end, nop, nop)},
+		{"back with a condition", body(nop, get1+ifs+to0+br(2)+end, nop), body(nop, get1+ifs+to0+br(2)+end, nop)},
+		{"a number that the table has not", body("\x41\x09\x21\x00"+br(2), nop, nop), body("\x41\x09\x21\x00"+br(2), nop, nop)},
+		{"another local", body("\x41\x02\x21\x01"+br(2), nop, nop), body("\x41\x02\x21\x01"+br(2), nop, nop)},
+		{"not to the loop", body(to1+br(1), nop, nop), body(to1+br(1), nop, nop)},
 		{"no segments", "\x00" + get1 + end, "\x00" + get1 + end},
 		{"a loop of the program's own", "\x00\x03\x40" + nop + end + end, "\x00\x03\x40" + nop + end + end},
 	} {
@@ -120,16 +126,17 @@ func output(t *testing.T, module []byte) []byte {
 	return out.Bytes()
 }
 
-// module is a module of one function and nothing else.
-func module(body string) []byte {
+// moduleOf is a module of one function and nothing else.
+func moduleOf(body string) []byte {
 	code := appendSized([]byte{1}, []byte(body))
 	return appendSized([]byte(header+"\x0a"), code)
 }
 
-// What isn't a module is refused; what is changed in one place ends somehow.
+// What isn't a module, or not a whole one, is refused. Whatever bit is changed,
+// straighten returns.
 func TestBrokenModules(t *testing.T) {
 	const jump, nop = "\x41\x02\x21\x00\x0c\x02", "\x01"
-	whole := module(body(jump, nop, nop))
+	whole := moduleOf(body(jump, nop, nop))
 	if _, err := straighten(whole); err != nil {
 		t.Fatal(err)
 	}
@@ -137,8 +144,8 @@ func TestBrokenModules(t *testing.T) {
 		"empty":                  nil,
 		"version 2":              []byte("\x00asm\x02\x00\x00\x00"),
 		"a length without end":   []byte(header + "\x0a\xff\xff\xff\xff\xff\x01"),
-		"an unknown instruction": module("\x00\x03\x40\xfd\x0b\x0b"),
-		"a loop without its end": module(body(jump, nop, nop)[:28]),
+		"an unknown instruction": moduleOf("\x00\x03\x40\xfd\x0b\x0b"),
+		"a loop without its end": moduleOf(body(jump, nop, nop)[:28]),
 	} {
 		if _, err := straighten(m); err == nil {
 			t.Errorf("%s: no error", name)
@@ -153,7 +160,7 @@ func TestBrokenModules(t *testing.T) {
 		for bit := range 8 {
 			changed := bytes.Clone(whole)
 			changed[at] ^= 1 << bit
-			straighten(changed) // that it comes back is all
+			straighten(changed) // with an error or without: some changes make another module
 		}
 	}
 }
