@@ -12,7 +12,7 @@ import (
 // age is how long an endpoint's cache keeps a block.
 type age struct {
 	seconds float64
-	youth   float64 // smallest age of the pool / this one, 0 … 1: how young the blocks are that a token pushes out
+	youth   float64 // smallest age of the pool / this one, in (0, 1]: how young the blocks are that a token pushes out
 }
 
 const (
@@ -29,7 +29,7 @@ func (p *Pool) refreshAges(now time.Duration) {
 		return
 	}
 	p.agesAt, p.agesKnown = now, true
-	least, total := maxAge.Seconds(), 0.0
+	least, ages, youths := maxAge.Seconds(), 0.0, 0.0
 	for at, e := range p.view.Endpoints() {
 		age := maxAge
 		if e.Index != load.None {
@@ -37,13 +37,12 @@ func (p *Pool) refreshAges(now time.Duration) {
 		}
 		p.ages[at].seconds = age.Seconds()
 		least = min(least, p.ages[at].seconds)
-		total += p.ages[at].seconds
+		ages += p.ages[at].seconds
 	}
-	n := float64(max(len(p.ages), 1))
-	p.meanAge, total = total/n, 0
 	for at := range p.ages {
 		p.ages[at].youth = least / p.ages[at].seconds
-		total += p.ages[at].youth
+		youths += p.ages[at].youth
 	}
-	p.meanYouth = total / n
+	n := float64(max(len(p.ages), 1))
+	p.meanAge, p.meanYouth = ages/n, youths/n
 }

@@ -71,5 +71,6 @@ func Lookup(name string) (Definition, bool) {
 	return nil, false
 }
 
-// newRand is the random stream of an instance.
+// newRand is the random stream of an instance. The second word ("kvsteer") keeps
+// it apart from what others draw from the same seed.
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x6b767374656572)) }

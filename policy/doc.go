@@ -19,7 +19,7 @@
 // final, else Pick when the wait is over; Start when it is sent; Learn when its
 // body has ended; Observe when the answer has told what was cached.
 //
-// Lengths are bytes of the canonical stream, queues are tokens; Pool.Ratio is
-// between the two. Types are not safe for concurrent use. Nothing here
+// Lengths are bytes of the canonical stream, queues are tokens; Pool.Tokens
+// turns one into the other. Types are not safe for concurrent use. Nothing here
 // allocates per request once the pool has seen its endpoints.
 package policy

@@ -15,9 +15,9 @@ import (
 // Preconditions: the tag is complete, and head and conversation key are known,
 // so that key, discounts, ages and ranks are what they will be; and either it is
 // known that a candidate holds more than the head, or none can turn out to, so
-// that the tie band is what it will be. What the rest
-// of the body can still change is how much each candidate is believed to hold,
-// and where it wasn't announced, the length.
+// that the tie band is what it will be. What the rest of the body can still
+// change is how much each candidate is believed to hold, and where it wasn't
+// announced, the length.
 //
 // Claim, length known: let each candidate's final cost lie in [low, high]; the
 // lowest final cost m then lies in [min low, min high]. The tie band is

@@ -4,10 +4,8 @@ package policy
 
 import "github.com/kvsteer/kvsteer/policy/load"
 
-// Start counts r in at e, the endpoint it is sent to: f takes the tokens that
-// d expects it to compute, the head's arrivals go on, and its conversation is
-// e's where an algorithm of the pool keeps owners. On a retry, call it again
-// with the endpoint that serves.
+// Start counts r in at e, the endpoint it is sent to: f claims the tokens that e
+// is expected to compute, and r counts as an arrival of its head.
 func (p *Pool) Start(f *load.Flight, e *load.Endpoint, d *Decision, r *Request, streamed bool) {
 	uncached := d.Uncached
 	if e != d.First() {

@@ -17,7 +17,7 @@ func TestObserveLearnsBytesPerToken(t *testing.T) {
 	for range 300 {
 		p.Observe(d.First(), &d, r, Usage{PromptTokens: 2857}) // 3.5 bytes each
 	}
-	if got := p.Ratio(); math.Abs(got-3.5) > 0.2 {
+	if got := p.ratio.Value(); math.Abs(got-3.5) > 0.2 {
 		t.Errorf("ratio %.2f after answers of 3.5 bytes per token", got)
 	}
 }
@@ -46,8 +46,8 @@ func TestConfiguredBytesPerTokenStay(t *testing.T) {
 	r := handPrompt(1)
 	d := p.Pick(nil, r)
 	p.Observe(d.First(), &d, r, Usage{PromptTokens: 1000})
-	if p.Ratio() != 3 {
-		t.Errorf("ratio %v, configured 3", p.Ratio())
+	if p.ratio.Value() != 3 {
+		t.Errorf("ratio %v, configured 3", p.ratio.Value())
 	}
 }
 

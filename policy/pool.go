@@ -36,9 +36,9 @@ type Pool struct {
 	bits     []uint64 // all table indices
 	standard Instance
 
-	ages      []age // by position in the view, as of agesAt
-	meanAge   float64
-	meanYouth float64
+	ages      []age   // by position in the view, as of agesAt
+	meanAge   float64 // of the pool's endpoints, seconds
+	meanYouth float64 // likewise
 	agesAt    time.Duration
 	agesKnown bool
 
@@ -141,9 +141,6 @@ func (p *Pool) Restarted(e *load.Endpoint) {
 		p.table.Reset(e.Index)
 	}
 }
-
-// Ratio is canonical bytes per token.
-func (p *Pool) Ratio() float64 { return p.ratio.Value() }
 
 // Standard is the instance for requests that ask for no algorithm.
 func (p *Pool) Standard() Instance { return p.standard }

@@ -13,7 +13,7 @@ import (
 //	believed(e) = max(match(e), φ·max(prev, head if the key is the head's)) if e is the primary
 //	              and no other is known to hold more of the conversation, else match(e)
 //	uncached(e) = L − believed(e);  h(e) = what of it lies in the head
-//	price(e)    = Price + Evict · youth(e), the mean of youth(e) over the pool for a known conversation
+//	price(e)    = Price + Evict · youth(e), or Price + Evict · the pool's mean youth for a known conversation
 //	work(e)     = price(e) · (uncached(e) − h(e) + h(e)/(1 + HeadDiscount·r(e)))
 //	cost(e)     = (queue(e) + work(e)) / speed(e) · distance(e) + RankShare · load age · rank(e) + penalty(e)
 //
@@ -27,7 +27,7 @@ import (
 // is known to hold more than its head. Until then all costs within the tie band
 // of the lowest count as equal and go by rank. From then on a tie, or a price
 // that is higher where younger blocks are pushed out, would only move it off its
-// cache. With several gateways Price is PriceSeveral.
+// cache. With several gateways PriceSeveral stands in for Price.
 //
 // Why: a computed token delays all that come after it and pushes out what
 // others need (Price > 1); of several gateways, one that moves a conversation
@@ -41,8 +41,8 @@ import (
 // old, a common order beats the common herd (RankShare). RATIONALE.md has the
 // traces.
 type PrefixAware struct {
-	Price        float64 // cost of a computed token in tokens of delay …
-	PriceSeveral float64 // … and with several gateways
+	Price        float64 // cost of a computed token in tokens of delay, with one gateway …
+	PriceSeveral float64 // … and with several
 	Evict        float64 // further cost where it pushes out the youngest blocks of the fleet
 	HeadDiscount float64 // weight of a head's further uses
 	HeadReuse    float64 // uses before eviction below which a head's conversations stay together …

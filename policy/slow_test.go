@@ -45,7 +45,7 @@ func slowRank(p *Pool, a PrefixAware, r *Request) []*load.Endpoint {
 		believed = min(believed, r.Length)
 		uncached := float64(r.Length - believed)
 		h := max(float64(min(head, r.Length)-believed), 0)
-		work := slowPrice(p, a, e, r, most > head) * (uncached - h + h/(1+a.HeadDiscount*rate*ages[e])) / p.Ratio()
+		work := slowPrice(p, a, e, r, most > head) * (uncached - h + h/(1+a.HeadDiscount*rate*ages[e])) / p.ratio.Value()
 		q := p.view.Quotes()[slices.Index(p.view.Endpoints(), e)]
 		cost[e] = q.Wait + work*q.Pace
 		if p.settings.Gateways > 1 {
