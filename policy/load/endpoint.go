@@ -63,10 +63,9 @@ type Share struct {
 // Whatever changes an endpoint updates its Quote in the view by publish.
 type Endpoint struct {
 	Spec
-	Index   int      // place in the placement table, None if it has none; set by Place
-	Stats   Stats    // as last reported
-	Prefill Rate     // prompt tokens/s while nothing else is queued
-	Decode  Estimate // output tokens/s of one request
+	Index   int   // place in the placement table, None if it has none; set by Place
+	Stats   Stats // as last reported
+	Prefill Rate  // prompt tokens/s while nothing else is queued
 
 	view     *View // nil once it is no longer listed
 	at       int   // position in the view

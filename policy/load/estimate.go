@@ -42,9 +42,6 @@ type Prior struct {
 // prompt; the median withstands both as long as they are less than half.
 func PrefillPrior() Prior { return Prior{Value: 8000, Quantile: 0.5, Low: 50, High: 1e6} }
 
-// DecodePrior starts at 40 tokens/s for one request.
-func DecodePrior() Prior { return Prior{Value: 40, Quantile: 0.5, Low: 0.5, High: 1e4} }
-
 // RatioPrior starts at 4 canonical bytes per token: between English (4.5) and
 // code or other scripts (2.5 … 3.5).
 func RatioPrior() Prior { return Prior{Value: 4, Quantile: 0.5, Low: 0.5, High: 32} }

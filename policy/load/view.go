@@ -108,7 +108,6 @@ func newEndpoint(v *View, s Spec) *Endpoint {
 		v.prefill = NewEstimate(PrefillPrior(), 0)
 	}
 	e.Prefill = NewRate(&v.prefill, s.Rate)
-	e.Decode = NewEstimate(DecodePrior(), 0)
 	e.flights.next, e.flights.prev = &e.flights, &e.flights
 	return e
 }
