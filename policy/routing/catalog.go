@@ -20,8 +20,8 @@ const (
 	overloadFactor = "overload_factor"
 )
 
-// Catalog returns all algorithms, package policy's and stargate's. Its default is
-// policy's.
+// Catalog returns all algorithms, package policy's and stargate's. Documents
+// without a default get the first of policy.Definitions.
 func Catalog() (*expr.Catalog, error) {
 	own := policy.Definitions()
 	var all []expr.Algorithm
@@ -31,9 +31,9 @@ func Catalog() (*expr.Catalog, error) {
 	return expr.NewCatalog(own[0].Name(), append(all, stargate.Algorithms()...))
 }
 
-// declaration returns an algorithm of package policy, which has its default
-// parameters, as expressions see it. round-robin and random take no parameters:
-// stargate has them too, without.
+// declaration returns an algorithm of package policy as expressions see it; the
+// parameters of d are the defaults. round-robin and random take the operator's
+// policies only, as the specification has it, and so no fallbacks either.
 func declaration(d policy.Definition) expr.Algorithm {
 	a := expr.Algorithm{Name: d.Name(), Parameters: stargate.Policies()}
 	switch d := d.(type) {

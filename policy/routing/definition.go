@@ -41,7 +41,7 @@ func NewBudget() *Budget { return expr.NewBudget[*Definition, *Instance](0) }
 // routers; nil is one of its own. evicted is told of what leaves its cache; it
 // may be nil.
 func NewRouter(config *expr.Config, seed uint64, budget *Budget, evicted func(expr.Eviction)) *Router {
-	seeds := rand.NewPCG(seed, 0x726f75746572)
+	seeds := rand.NewPCG(seed, 0x726f75746572) // "router": apart from other draws from this seed
 	return expr.NewRouter(config, expr.Maker[*Definition, *Instance]{
 		Compile: compile, Evicted: evicted, Budget: budget,
 		Start: func(d *Definition) *Instance { return start(d, seeds.Uint64()) },
