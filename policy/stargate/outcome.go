@@ -11,14 +11,14 @@ type Outcome struct {
 }
 
 // NoChoice is what a request gets for which no endpoint can be chosen at the
-// moment: nil means to wait and to pick again. n endpoints are in its pool, m
-// of them are eligible; waits says that it may wait still, failed that an
-// endpoint has failed for it before.
-func NoChoice(n, m int, waits, failed bool) *expr.Rejection {
+// moment: nil means to wait and to pick again. listed endpoints are in its pool,
+// of which so many are eligible; waits says that it may wait still, failed that
+// an endpoint has failed for it before.
+func NoChoice(listed, eligible int, waits, failed bool) *expr.Rejection {
 	switch {
-	case m > 0 && waits:
+	case eligible > 0 && waits:
 		return nil
-	case n == 0 && !failed:
+	case listed == 0 && !failed:
 		return &expr.Rejection{Code: expr.NoEligibleCandidates, Offset: -1}
 	}
 	return &expr.Rejection{Code: expr.NoEligibleBackend, Offset: -1}
