@@ -32,13 +32,12 @@ var Terms = map[string]func(*policy.PrefixAware){
 type steered struct {
 	g        *Gateway
 	pool     *policy.Pool
-	hashes   map[int]uint64
 	request  policy.Request
 	decision policy.Decision
 	down     []bool
-	sent     map[*Request]policy.Decision
-	// endpoints are the pool's by engine; they keep their addresses.
-	endpoints []*load.Endpoint
+	sent     map[*Request]policy.Decision // until their ends
+
+	endpoints []*load.Endpoint // the pool's, by engine; they keep their addresses
 	reader    reader
 }
 
@@ -56,7 +55,7 @@ func newSteered(g *Gateway, d policy.Definition) Policy {
 	if err != nil {
 		return nil
 	}
-	p := &steered{g: g, hashes: map[int]uint64{}, down: make([]bool, len(g.Loads)), sent: map[*Request]policy.Decision{}}
+	p := &steered{g: g, down: make([]bool, len(g.Loads)), sent: map[*Request]policy.Decision{}}
 	p.reader.config.Seed = g.HashSeed
 	p.pool = policy.NewPool(policy.Settings{
 		Gateways: g.Count, BytesPerToken: bytesPerToken, Seed: g.Random.Uint64(),

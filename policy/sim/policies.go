@@ -11,7 +11,7 @@ const infiniteName = "infinite-cache"
 func Makers() []Maker {
 	var out []Maker
 	for _, d := range policy.Definitions() {
-		out = append(out, Steered(d.Name(), d))
+		out = append(out, own(d))
 	}
 	return append(out,
 		Maker{"greedy-oracle", "bound: true caches, queue + 3 · uncached", newOracle},
@@ -35,9 +35,9 @@ func Makers() []Maker {
 	)
 }
 
-// Steered is one of the project's own algorithms under a name of its own.
-func Steered(name string, d policy.Definition) Maker {
-	return Maker{name, "kvsteer", func(g *Gateway) Policy { return newSteered(g, d) }}
+// own makes one of the project's own algorithms.
+func own(d policy.Definition) Maker {
+	return Maker{d.Name(), "kvsteer", func(g *Gateway) Policy { return newSteered(g, d) }}
 }
 
 // Find is the policy of this name.

@@ -161,7 +161,8 @@ func TestSimulatorReproducesPublishedTables(t *testing.T) {
 // hashing and, but for the public traces, its own arrivals.
 const boundSeeds = 4
 
-// promised are loads by name, for each seed.
+// promised are the loads that promises are made for, by name; each gives the
+// trace of a seed.
 func promised(t *testing.T) map[string]func(seed uint64) Trace {
 	conversation, synthetic := mooncake(t, "conversation"), mooncake(t, "synthetic")
 	loads := map[string]func(uint64) Trace{

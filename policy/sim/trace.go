@@ -124,8 +124,9 @@ const minContinuations = 3
 
 // infer derives for each request what the structure of a body would show. The
 // head ends at the deepest block, before the one that tells conversations
-// apart, after which at least three different blocks were seen; prev is the longest prefix that any earlier request had, if it is
-// longer than the head of the public traces (two blocks).
+// apart, after which at least minContinuations different blocks were seen; prev
+// is the longest prefix that any earlier request had, if it is longer than the
+// head of the public traces (two blocks).
 func infer(rs []Request, keyBlock int) {
 	next := map[int][]int{} // by block: up to minContinuations different next blocks
 	for i := range rs {
