@@ -9,7 +9,7 @@ import "testing"
 // the change hit as often as those of conversations without one.
 func TestConfigurationChangeKeepsWhatWasLearnt(t *testing.T) {
 	const talks, turns = 20, 3
-	s := (&site{section: `{}`, even: true}).start(t) // a faster engine is worth a move
+	s := (&site{section: `{}`, even: true}).start(t) // no engine is fast enough for a move to pay
 
 	play := func(first int, change func()) float64 {
 		list := make([]*talk, talks)

@@ -3,26 +3,23 @@
 package e2e
 
 import (
-	"encoding/binary"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/kvsteer/kvsteer/e2e/engine"
 	"github.com/kvsteer/kvsteer/e2e/envoy"
 )
 
-// launchExample starts a published example, changed by edits and as
-// envoy.Published does it: free ports for listener and admin port, the built
-// module. Answers tell the decision. There is one worker, so what is known when
-// one request is steered is known to the next.
+// launchExample starts a published example with these edits, and as
+// envoy.Published does: on free ports and with the built module. Answers tell the
+// decision. There is one worker, so what one request has shown is known to the
+// next.
 func (e *env) launchExample(file string, edits ...string) {
 	e.t.Helper()
 	root := projectRoot(e.t)
@@ -51,14 +48,15 @@ func freePort(t *testing.T) string {
 	return port(l.Addr().String())
 }
 
-// A way is where requests go in and which engines shall get them.
+// A way is how a request names its model, and the engines of that model.
 type way struct {
-	path, model string // model: header x-model, none if empty
-	engines     []*engine.Engine
+	path    string
+	model   string // header x-model; "": none
+	engines []*engine.Engine
 }
 
-// sendBy sends a talk on its way and checks that an engine answers that is one of
-// those, and the one that was named.
+// sendBy sends a talk and checks that it was answered by one of the way's
+// engines, the one that kvsteer named.
 func (e *env) sendBy(w way, c *talk) *answer {
 	e.t.Helper()
 	req := e.request(http.MethodPost, w.path, strings.NewReader(c.body(e.t)))
@@ -143,7 +141,7 @@ func TestSeveralPools(t *testing.T) {
 }
 
 // leavesAlone checks that requests of the cluster "embeddings" reach its only
-// host, untouched.
+// host untouched.
 func (e *env) leavesAlone(host *engine.Engine) {
 	e.t.Helper()
 	const requests, body = 5, `{"model":"m","input":"text"}`
@@ -215,184 +213,5 @@ func (e *env) startPods(n int) {
 		}
 		e.t.Cleanup(one.Close)
 		e.engines, shared = append(e.engines, one), port(one.Address())
-	}
-}
-
-// dnsServer answers whatever name with the same IPv4 addresses, over UDP.
-type dnsServer struct {
-	socket net.PacketConn
-
-	mu      sync.Mutex
-	records []byte
-	count   uint16
-	names   []string // asked for
-}
-
-func startDNS(t *testing.T) *dnsServer {
-	t.Helper()
-	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &dnsServer{socket: socket}
-	ended := make(chan struct{})
-	t.Cleanup(func() {
-		socket.Close()
-		<-ended
-	})
-	go func() {
-		defer close(ended)
-		d.serve()
-	}()
-	return d
-}
-
-// resolver is the part of an Envoy configuration that sends questions here.
-func (d *dnsServer) resolver() string {
-	return `typed_dns_resolver_config:
-  name: envoy.network.dns_resolver.cares
-  typed_config:
-    "@type": type.googleapis.com/envoy.extensions.network.dns_resolver.cares.v3.CaresDnsResolverConfig
-    resolvers: [{socket_address: {address: 127.0.0.1, port_value: ` + port(d.socket.LocalAddr().String()) + `}}]
-`
-}
-
-// answer makes these the addresses. Their time to live is long, for it does not
-// count.
-func (d *dnsServer) answer(engines []*engine.Engine) {
-	var records []byte
-	for _, one := range engines {
-		host, _, _ := strings.Cut(one.Address(), ":")
-		records = append(records, 0xc0, 12)                 // the name in the question
-		records = binary.BigEndian.AppendUint16(records, 1) // A
-		records = binary.BigEndian.AppendUint16(records, 1) // IN
-		records = binary.BigEndian.AppendUint32(records, 3600)
-		records = binary.BigEndian.AppendUint16(records, net.IPv4len)
-		records = append(records, net.ParseIP(host).To4()...)
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.records, d.count = records, uint16(len(engines))
-}
-
-func (d *dnsServer) serve() {
-	question := make([]byte, 1500)
-	for {
-		n, from, err := d.socket.ReadFrom(question)
-		if err != nil {
-			return // closed
-		}
-		if reply := d.reply(question[:n]); reply != nil {
-			d.socket.WriteTo(reply, from) // one that is lost is asked for again
-		}
-	}
-}
-
-// reply answers the first question of a message (RFC 1035 §4), nil if it is cut.
-func (d *dnsServer) reply(message []byte) []byte {
-	const header = 12
-	name, at := "", header
-	for at < len(message) && message[at] != 0 {
-		next := at + 1 + int(message[at])
-		if next > len(message) {
-			return nil
-		}
-		name += string(message[at+1:next]) + "."
-		at = next
-	}
-	end := at + 5 // the root label, type and class
-	if end > len(message) {
-		return nil
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.names = append(d.names, name)
-	reply := append([]byte(nil), message[:2]...)          // id
-	reply = append(reply, 0x81, 0x80, 0, 1)               // a response, recursive; one question
-	reply = binary.BigEndian.AppendUint16(reply, d.count) // answers
-	reply = append(reply, 0, 0, 0, 0)
-	reply = append(reply, message[header:end]...)
-	return append(reply, d.records...)
-}
-
-// askedOnly checks that this name was asked for, and no other.
-func (d *dnsServer) askedOnly(t *testing.T, want string) {
-	t.Helper()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	slices.Sort(d.names)
-	if got := slices.Compact(d.names); !slices.Equal(got, []string{want}) {
-		t.Errorf("names asked for: %q, want only %q", got, want)
-	}
-}
-
-// What docs/metrics.md tells operators to watch is there, under this name.
-func TestWatchedMetricsExist(t *testing.T) {
-	_, section, _ := strings.Cut(page(t, "metrics.md"), "\n## What to watch\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	names := regexp.MustCompile("`(?:kvsteer_|wasm\\.)[a-z_.]+`").FindAllString(section, -1)
-	if len(names) < 20 {
-		t.Fatalf("the section has %d names, want more", len(names))
-	}
-	e := start(t, options{})
-	var missing []string
-	defer func() {
-		if len(missing) > 0 {
-			t.Errorf("Envoy has no %v", missing)
-		}
-	}()
-	e.await("all are there", func() bool {
-		missing = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return e.has(strings.Trim(name, "`")) })
-		return len(missing) == 0
-	})
-}
-
-// has reports whether Envoy has a stat, or one of this name for each engine.
-func (e *env) has(name string) bool {
-	e.t.Helper()
-	stats, err := e.envoy.Admin.Stats(e.t.Context(), "^(wasmcustom\\.)?"+regexp.QuoteMeta(name)+"(\\.engines\\..*)?$")
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	return len(stats) == 1 || len(stats) == len(e.engines)
-}
-
-// page returns a page of the documentation.
-func page(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(projectRoot(t), "docs", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// The documented stats_tags turn what Envoy has in names into labels.
-func TestDocumentedTagsBecomeLabels(t *testing.T) {
-	tags := regexp.MustCompile(`(?m)^  - \{tag_name: .*\}$`)
-	var lines []string
-	for _, name := range []string{"metrics.md", "routing-operators.md"} {
-		lines = append(lines, tags.FindAllString(page(t, name), -1)...)
-	}
-	e := start(t, options{
-		settings: `"routing": {}, `, workers: 1,
-		edits: []string{"stats_config:", "stats_config:\n  stats_tags:\n" + strings.Join(lines, "\n")},
-	})
-	e.steered(chatPath, newTalk(1).body(t))
-	e.post("/v1/unknown", "{}")
-	series := []string{`kvsteer_bypass{reason="path"} 1`, `kvsteer_no_prompt{reason="not_json"} 0`,
-		`kvsteer_routing_requests_total{method="prefix-aware",outcome="selected"} 1`}
-	for _, one := range e.engines {
-		label := strings.ReplaceAll(one.Address(), ":", "_")
-		series = append(series, fmt.Sprintf(`kvsteer_endpoint_healthy{pool="engines",endpoint=%q} 1`, label))
-	}
-	for _, want := range series {
-		e.await(want, func() bool {
-			text, err := e.envoy.Admin.Get(t.Context(), "/stats/prometheus")
-			if err != nil {
-				t.Fatal(err)
-			}
-			return strings.Contains(string(text), "\n"+want+"\n")
-		})
 	}
 }

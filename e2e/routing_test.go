@@ -96,8 +96,7 @@ func powerOfN(t *testing.T, s *site) {
 // fastest is open at once.
 func waitAndWiden(t *testing.T, s *site) {
 	s.goesTo(6, "wait-and-widen", "x-input-tokens", "60000")
-	// Two above its slots: a page read while a request of ours runs counts one less as others'.
-	s.script(6, show{running: 5, slots: 3})
+	s.script(6, show{running: 5, slots: 3}) // two above its slots, as in fill
 	s.await("a full engine gives 503", func() bool { return s.ask("wait-and-widen", "x-input-tokens", "60000").status == 503 })
 	s.goesTo(6, "wait-and-widen;max_queued=5", "x-input-tokens", "60000")
 

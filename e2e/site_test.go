@@ -23,15 +23,16 @@ type site struct {
 	*env
 	extension string // the file that Envoy reads the filter's configuration from
 	section   string
-	even      bool // all engines have a rate of a thousand tokens/s
+	even      bool // all engines have a rate of a thousand tokens/s instead
 }
 
-// startSite brings it up with one worker.
+// startSite brings a site up.
 func startSite(t *testing.T, section string) *site {
 	t.Helper()
 	return (&site{section: section}).start(t)
 }
 
+// start brings it up with one worker.
 func (s *site) start(t *testing.T) *site {
 	t.Helper()
 	skipWithoutEnvoy(t)
@@ -159,7 +160,9 @@ func (s *site) script(n int, w show) {
 }
 
 // fill makes all engines show that they are full, and waits until that is known:
-// longer than a scrape takes, for what the one before showed may still come.
+// longer than a scrape takes, for what the one before showed may still come. They
+// show two requests above their slots, for one counts as ours where the page was
+// read while a request of ours ran.
 func (s *site) fill() {
 	s.t.Helper()
 	for n := range s.engines {
