@@ -21,7 +21,7 @@ import (
 type outcome struct {
 	engine     string
 	sent       time.Duration // since the replay began
-	late       time.Duration // how much later than meant it was sent: the machine was busy
+	late       time.Duration // how long after its time it was sent: the machine was busy
 	firstToken time.Duration // since it was sent
 	err        error
 }
@@ -78,7 +78,7 @@ func (r *replayer) session(ctx context.Context, s *session) {
 	}
 }
 
-// sleep returns by how much it took longer than it should.
+// sleep waits for so long, and returns how much longer it took.
 func (r *replayer) sleep(ctx context.Context, simulated time.Duration) (late time.Duration) {
 	begun := time.Now()
 	select {

@@ -71,8 +71,9 @@ func percentile(sorted []time.Duration, p float64) time.Duration {
 	return sorted[min(max(at, 0), len(sorted)-1)]
 }
 
-// blurred says how late requests were sent at worst, but for one in a hundred,
-// if that is too late for the figures to mean much: "" if it is not.
+// blurred is a warning where one request in a hundred, of any result, was sent so
+// late that the figures tell little: by more than a quarter of the mean of the
+// first result. "" where none is due.
 func blurred(results []result) string {
 	worst := time.Duration(0)
 	for i := range results {
