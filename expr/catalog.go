@@ -187,7 +187,7 @@ func isCanonicalName(name string) bool {
 	})
 }
 
-// algorithm returns the one that a spelling names, nil for none. Case and
+// algorithm returns the algorithm that a spelling names, nil for none. Case and
 // "_" for "-" don't matter. It does not allocate.
 func (c *Catalog) algorithm(spelling string) *algorithm {
 	var buf [64]byte
@@ -208,7 +208,7 @@ func (c *Catalog) algorithm(spelling string) *algorithm {
 }
 
 // Algorithms calls visit with the canonical name of each algorithm, in the order
-// they were declared.
+// of their declarations.
 func (c *Catalog) Algorithms(visit func(name string)) {
 	for _, a := range c.algorithms {
 		visit(a.name)

@@ -15,13 +15,13 @@
 // item is a Token. docs/routing-expressions.md says what callers need to know,
 // docs/routing-operators.md what operators need to know.
 //
-// Terms: an algorithm is a named way to pick, declared as data (Algorithm); a
-// method is what an expression names it by, as it is written there; a
-// definition is an algorithm with all its parameters; the base is the
-// configured definition that an expression starts from; the canonical form is
-// the one spelling of all expressions that mean the same; a target is the pair
-// of routing key and model; an instance is what an algorithm has to remember
-// for one target and definition.
+// Terms: an algorithm is a named way to pick, declared as data (Algorithm); the
+// method is an algorithm's name or alias as a client spells it; a definition is
+// an algorithm with all its parameters; the base is the configured definition
+// that an expression starts from; the canonical form is the one spelling of all
+// expressions that mean the same; a target is the pair of routing key and model;
+// an instance is what an algorithm has to remember for one target and
+// definition.
 //
 // The package knows no algorithm by name and no endpoint. It reads no clock
 // (time is an argument, counted from the start of the VM) and starts no

@@ -112,7 +112,8 @@ func (h *Headers) Method() (value string, lines int) {
 }
 
 // Parse reads the plain headers in their fixed order and reports the first
-// fault. needModel demands x-model.
+// fault. needModel demands x-model. The request is valid until the next Parse or
+// Reset.
 func (h *Headers) Parse(needModel bool) (*Request, *Rejection) {
 	h.parsed = Request{}
 	for i := range atExpression {

@@ -129,7 +129,7 @@ func Reasons(visit func(Reason)) {
 type Rejection struct {
 	Code      Code
 	Reason    Reason // 0: the code says it all
-	Method    string // the algorithm it is about, UnknownMethod: what was written; "" for none
+	Method    string // the algorithm it is about, of UnknownMethod the method as it was written; "" for none
 	Parameter string // the whole key it is about, "" for none
 	Header    string // MissingHeader and InvalidHeader: the header's name
 	Offset    int    // MalformedExpression: byte of the header value, else -1

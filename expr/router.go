@@ -50,7 +50,7 @@ type Router[D, S any] struct {
 	dynamic  *cache[D, S]     // expressions with parameters
 	static   *cache[D, S]     // instances of configured definitions
 	memo     memo[D, S]
-	closed   bool // nothing is kept any more
+	closed   bool // Close was called: nothing is kept any more
 	work     overlay
 	key      []byte
 }
