@@ -39,7 +39,7 @@ type request struct {
 // or multipart body is no JSON text.
 func classify(h headerMap, s *shapes, t *route) request {
 	r := request{length: -1}
-	why := reasonCount
+	why := noReason
 	for name, value := range h.lines {
 		switch string(name) {
 		case ":path":
@@ -81,7 +81,7 @@ func classify(h headerMap, s *shapes, t *route) request {
 	if r.shape == 0 {
 		why = min(why, otherPath)
 	}
-	if why != reasonCount {
+	if why != noReason {
 		r.why = why
 	}
 	return r
@@ -94,7 +94,7 @@ func methodReason(method []byte) reason {
 	return notPost
 }
 
-// contentReason tells a JSON content type from others. A parameter such as
+// contentReason returns noReason for a JSON content type. A parameter such as
 // charset is ignored; a type that ends in +json is JSON (RFC 6839 §3.1).
 func contentReason(value []byte) reason {
 	kind, _, _ := bytes.Cut(value, []byte(";"))
@@ -103,7 +103,7 @@ func contentReason(value []byte) reason {
 	case hasPrefixFold(kind, "application/grpc"):
 		return grpc
 	case bytes.EqualFold(kind, []byte("application/json")), hasSuffixFold(kind, "+json"):
-		return reasonCount
+		return noReason
 	}
 	return notJSON
 }

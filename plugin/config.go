@@ -234,8 +234,8 @@ func (d *decoder) address(dst *string) func(document.Node) {
 	}
 }
 
-// algorithm decodes the algorithm of requests without an expression. Those of
-// expressions alone are none.
+// algorithm decodes the algorithm of a pool's requests. It is one of package
+// policy's: the others are only there for routing expressions.
 func (d *decoder) algorithm(dst *string) func(document.Node) {
 	return func(n document.Node) {
 		name, _ := n.Text()

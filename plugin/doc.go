@@ -5,7 +5,7 @@
 // loads; built natively it is what the tests drive.
 //
 //	exports_wasip1.go   proxy-wasm ABI 0.2.1 entry points → contexts
-//	host.go             what the logic sees of Envoy; host_wasip1.go, host_sdk.go implement it
+//	host.go             what the logic sees of Envoy; host_wasip1.go implements it, host_sdk_test.go for tests
 //	vm.go               one VM: roots by id, pools, tables that outlive a configuration
 //	config.go           configuration text → settings, all faults at once
 //	filter.go           root context of the HTTP filter: ticks, waiting streams

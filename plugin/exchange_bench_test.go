@@ -129,7 +129,7 @@ func BenchmarkExchangeTick(b *testing.B) {
 			}
 			v := w.vms[0].vm
 			ticks := float64(b.N)
-			b.ReportMetric(float64(v.metrics.pending[sharedPlacementsReceived])/ticks, "taken/tick")
+			b.ReportMetric(float64(v.metrics.pending[sharedPlacementsReceived])/ticks, "received/tick")
 			b.ReportMetric(float64(v.metrics.pending[sharedPlacementsSent])/ticks, "sent/tick")
 			b.ReportMetric(float64(v.metrics.pending[sharedPlacementsDropped])/ticks, "dropped/tick")
 			b.ReportMetric(float64(v.metrics.pending[sharedGaps]), "gaps")
@@ -163,7 +163,7 @@ func BenchmarkExchangeTickModule(b *testing.B) {
 				b.StartTimer()
 				d.vm.tick(root)
 			}
-			b.ReportMetric(float64(d.host.metric("kvsteer_shared_placements_received")-before)/float64(b.N), "taken/tick")
+			b.ReportMetric(float64(d.host.metric("kvsteer_shared_placements_received")-before)/float64(b.N), "received/tick")
 		})
 	}
 }

@@ -175,7 +175,8 @@ func (f *fleet) resume(r *snapshot.Reader, taken time.Duration) {
 	f.at = max(taken, 1)
 }
 
-// snapshot is the entries to publish at this moment.
+// snapshot is the entries to publish at this moment. It judges anew whether no
+// engine is usable.
 func (f *fleet) snapshot() []snapshot.Entry {
 	best, any := uint32(0), false
 	for _, e := range f.engines {

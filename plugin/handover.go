@@ -30,15 +30,15 @@ type handover struct {
 }
 
 const (
-	handOverPart    = 2400 // records of a part, to fit the window of a read
-	handOverParts   = 17   // at most: 1 MiB in all
-	handOverReads   = 2    // parts taken in a tick
-	handOverPatient = 2 * time.Second
-	handOverFresh   = 5 * time.Second // younger than this it needs no newer one
-	handOverOld     = 5 * time.Minute // older than this it is of no use
-	handOverPause   = time.Second     // between two that one VM writes
+	handoverPartRecords  = 2400            // to fit the window of a read
+	handoverMaxParts     = 17              // 1 MiB in all
+	handoverPartsPerTick = 2               // read
+	handoverPatience     = 2 * time.Second // how long one that was asked for is waited for
+	handoverFresh        = 5 * time.Second // younger than this it needs no newer one
+	handoverOld          = 5 * time.Minute // older than this it is of no use
+	handoverPause        = time.Second     // between two that one VM writes
 
-	handOverHead = 21
+	handoverHeadSize = 21
 )
 
 func (x *exchange) handoverKey() string { return x.key("handover") }
@@ -48,14 +48,14 @@ func (x *exchange) partKey(i int) string { return x.key("handover/" + strconv.It
 // ask looks for a hand-over when the VM starts, and asks for one where there
 // is none that is fresh.
 func (h *handover) ask(x *exchange) {
-	if h.begin(x, handOverFresh) || h.waiting {
+	if h.begin(x, handoverFresh) || h.waiting {
 		return
 	}
 	if x.alive == 0 {
-		h.begin(x, handOverOld)
+		h.begin(x, handoverOld)
 		return
 	}
-	h.waiting, h.since, h.until = true, x.wall(), x.vm.clock+handOverPatient
+	h.waiting, h.since, h.until = true, x.wall(), x.vm.clock+handoverPatience
 }
 
 // tick answers who asks, and takes what has been asked for.
@@ -63,13 +63,13 @@ func (h *handover) tick(x *exchange) {
 	if h.waiting {
 		h.waiting = !h.begin(x, x.ago(h.since)) && x.vm.clock < h.until
 	}
-	for range handOverReads {
+	for range handoverPartsPerTick {
 		if h.left > 0 {
 			h.left--
 			h.take(x, h.left)
 		}
 	}
-	if x.wanted() && x.ago(h.written) >= handOverPause {
+	if x.wanted() && x.ago(h.written) >= handoverPause {
 		h.write(x)
 	}
 }
@@ -105,11 +105,11 @@ func (h *handover) begin(x *exchange, age time.Duration) bool {
 // find reads the head of the hand-over: version 1 · wall 8 · vm 8 · parts 4.
 func (h *handover) find(x *exchange) (wall int64, vm uint64, parts int, ok bool) {
 	b, _, ok := x.vm.sharedData(x.handoverKey())
-	if !ok || len(b) != handOverHead || b[0] != wireVersion {
+	if !ok || len(b) != handoverHeadSize || b[0] != wireVersion {
 		return 0, 0, 0, false
 	}
 	parts = int(binary.LittleEndian.Uint32(b[17:]))
-	return int64(binary.LittleEndian.Uint64(b[1:])), binary.LittleEndian.Uint64(b[9:]), parts, parts <= handOverParts
+	return int64(binary.LittleEndian.Uint64(b[1:])), binary.LittleEndian.Uint64(b[9:]), parts, parts <= handoverMaxParts
 }
 
 // take reads one part.
@@ -127,13 +127,13 @@ func (h *handover) take(x *exchange, i int) {
 // have done so at the same moment.
 func (h *handover) due(x *exchange) bool {
 	wall, _, _, ok := h.find(x)
-	return !ok || x.ago(wall) >= handOverPause
+	return !ok || x.ago(wall) >= handoverPause
 }
 
 // write hands over the newest placements.
 func (h *handover) write(x *exchange) {
 	h.written = x.wall()
-	list := make([]news, 0, handOverPart)
+	list := make([]news, 0, handoverPartRecords)
 	parts := 0
 	flush := func() {
 		slices.Reverse(list)
@@ -151,10 +151,10 @@ func (h *handover) write(x *exchange) {
 			}
 			list = append(list, news{p.Hash, p.Tag, p.Size, kind, name, p.Age})
 		}
-		if len(list) == handOverPart {
+		if len(list) == handoverPartRecords {
 			flush()
 		}
-		return parts < handOverParts
+		return parts < handoverMaxParts
 	})
 	if len(list) > 0 {
 		flush()

@@ -54,8 +54,8 @@ func newModule(t testing.TB, h *fakeHost) *module {
 	return &module{t, h, mod}
 }
 
-// evenClock is the clock of the module's runtime, whose collector goes by it:
-// it passes 10 µs at each look, whatever else the machine does.
+// evenClock is the clock of the module's Go runtime, which paces its garbage
+// collection by it: 10 µs pass at each look, whatever else the machine does.
 func evenClock() sys.Nanotime {
 	var now int64
 	return func() int64 {

@@ -42,3 +42,6 @@ var reasonNames = [reasonCount]string{
 }
 
 func (r reason) String() string { return reasonNames[r] }
+
+// noReason is above all reasons, where the lowest of several is looked for.
+const noReason = reasonCount

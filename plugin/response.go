@@ -69,7 +69,7 @@ func (s *stream) hear() (a answer) {
 			a.status, _ = strconv.Atoi(string(value))
 		case n == "content-type":
 			a.sse = hasPrefixFold(value, "text/event-stream")
-			a.plain = a.sse || contentReason(value) == reasonCount
+			a.plain = a.sse || contentReason(value) == noReason
 		case n == "content-encoding":
 			encoded = !bytes.EqualFold(value, []byte("identity"))
 		case n == expr.HeaderError:
@@ -207,7 +207,7 @@ func (s *stream) correct() {
 		return // not computed, or learnt when the body ends
 	}
 	if r := s.filter.chains.recall(&s.chain, s.filter.clock); len(r.Hashes) > 0 {
-		s.hold(e, r)
+		s.learnAt(e, r)
 	}
 }
 

@@ -249,9 +249,9 @@ func (s *stream) refuse(rejection *expr.Rejection) {
 	f.routed.metrics.refused(s.route, rejection)
 	s.recordTime()
 	s.leave()
-	none := rejection.Code == expr.NoEligibleCandidates || rejection.Code == expr.NoEligibleBackend
+	nobody := rejection.Code == expr.NoEligibleCandidates || rejection.Code == expr.NoEligibleBackend
 	switch {
-	case none && !s.route.asked() && !f.router.options.Strict:
+	case nobody && !s.route.asked() && !f.router.options.Strict:
 		s.bypass(noEndpoint)
 		return
 	case f.config.mode == observe:

@@ -343,7 +343,7 @@ func (s *stream) learn() {
 			s.pool.Correct(&s.flight, r)
 		}
 		if e := s.flight.Endpoint(); e != nil && !s.reply.refused {
-			s.hold(e, r)
+			s.learnAt(e, r)
 		}
 		s.chain, s.streamed = s.filter.chains.keep(r), s.reader.Stream()
 	} else {
@@ -353,9 +353,9 @@ func (s *stream) learn() {
 	s.whole = false
 }
 
-// hold learns that e holds the prompt, and tells the other VMs what is news of
+// learnAt notes that e holds the prompt, and tells the other VMs what is news of
 // it.
-func (s *stream) hold(e *load.Endpoint, r *policy.Request) {
+func (s *stream) learnAt(e *load.Endpoint, r *policy.Request) {
 	s.holder = e
 	if s.whole && e == s.choice.First() {
 		s.before = r.KnownOf(&s.choice) // nothing has been learnt since the choice
