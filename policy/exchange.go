@@ -50,14 +50,9 @@ func (p *Pool) Window(e *load.Endpoint, now time.Duration) time.Duration {
 // first.
 func (r *Request) Placements(from, to int) iter.Seq[table.Placement] {
 	return func(yield func(table.Placement) bool) {
+		c := r.chain()
 		for i := to - 1; i >= from; i-- {
-			size := r.Ends[i]
-			if i > 0 {
-				size -= r.Ends[i-1]
-			} else {
-				size += uint32(r.TagBytes)
-			}
-			if !yield(table.Placement{Hash: r.Hashes[i], Tag: r.Tag, Size: size}) {
+			if !yield(table.Placement{Hash: c.Hashes[i], Tag: c.Tag, Size: c.Size(i)}) {
 				return
 			}
 		}

@@ -8,10 +8,9 @@ import "time"
 // it in its cache. The blocks are touched last to first, as engines free them,
 // so that heads outlive tails.
 //
-// The first block's size includes the tools, which are held once however many
-// chains begin with it. The last block's size includes extra, canonical bytes
-// beyond the last end that e holds too (the rest of the prompt and the
-// output), until a longer chain brings blocks of their own for them.
+// A block's size is [Chain.Size]; the last one's includes extra, canonical bytes
+// beyond the last end that e holds too (the rest of the prompt and the output),
+// until a longer chain brings blocks of their own for them.
 //
 // Where e's capacity or the arena is full, the oldest placements go; of a
 // chain longer than the capacity the leading part stays.
@@ -24,13 +23,7 @@ func (t *Table) Learn(e int, c Chain, extra uint32, now time.Duration) {
 	}
 	touched := t.tick(now)
 	for i := min(len(c.Hashes), len(c.Ends)) - 1; i >= 0; i-- {
-		size := c.Ends[i] + extra
-		if i > 0 {
-			size -= c.Ends[i-1]
-		} else {
-			size += c.Tools
-		}
-		t.place(e, key{hash: c.Hashes[i], tag: c.Tag}, size, touched)
+		t.place(e, key{hash: c.Hashes[i], tag: c.Tag}, c.Size(i)+extra, touched)
 		extra = 0
 	}
 }

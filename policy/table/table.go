@@ -115,6 +115,15 @@ type Chain struct {
 	Tools  uint32   // canonical bytes that the tag stands for (tools), held before the first block
 }
 
+// Size returns the canonical bytes of a block, of the first with the tools, which
+// are held once however many chains begin with it.
+func (c *Chain) Size(block int) uint32 {
+	if block == 0 {
+		return c.Ends[0] + c.Tools
+	}
+	return c.Ends[block] - c.Ends[block-1]
+}
+
 // New returns an empty table without endpoints.
 func New(c Config) (*Table, error) {
 	c = c.withDefaults()
