@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	enginemetrics "github.com/kvsteer/kvsteer/policy/load/metrics"
-
 	"github.com/kvsteer/kvsteer/policy/load/clusters"
+	enginemetrics "github.com/kvsteer/kvsteer/policy/load/metrics"
 	"github.com/kvsteer/kvsteer/policy/load/snapshot"
 )
 

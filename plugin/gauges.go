@@ -2,9 +2,7 @@
 
 package main
 
-import (
-	"time"
-)
+import "time"
 
 // gauges are what the working collector shows. Others' stand as they were last
 // written, so only one VM of an Envoy writes them.
@@ -73,7 +71,7 @@ func (g *gauges) write(c *collector, now time.Duration) {
 				values[scrapesFailing]++
 			}
 		}
-		g.engine(c, f)
+		g.writeEngines(c, f)
 	}
 	for i, v := range values {
 		c.recordMetric(g.fleet[i], v)
@@ -98,8 +96,8 @@ func (g *gauges) define(h host) {
 	}
 }
 
-// engine shows the endpoints of a fleet.
-func (g *gauges) engine(c *collector, f *fleet) {
+// writeEngines shows the endpoints of a fleet.
+func (g *gauges) writeEngines(c *collector, f *fleet) {
 	for i, e := range f.engines {
 		if i >= len(f.entries) || string(f.entries[i].ID) != e.address {
 			return // the next snapshot brings them in line

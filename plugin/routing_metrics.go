@@ -77,21 +77,32 @@ func (m *routingMetrics) families() [familyCount]familyDef {
 	})
 	return [familyCount]familyDef{
 		requestsTotal: {"requests_total", "method", "outcome", m.methods,
-			[]string{"selected", "rejected", "shed", "no_endpoint", "error"}},
+			[]string{
+				outcomeSelected: "selected", outcomeRejected: "rejected", outcomeShed: "shed",
+				outcomeNoEndpoint: "no_endpoint", outcomeError: "error",
+			}},
 		expressionRejections: {"expression_rejections_total", "method", "code", m.methods, codes},
 		headerRejections:     {"header_rejections_total", "code", "", []string{"missing_header", "invalid_header"}, nil},
-		definitionCache: {"definition_cache_total", "method", "result", m.methods,
-			[]string{expr.Uncached: "uncached", expr.Hit: "hit", expr.Miss: "miss", expr.Temporary: "temporary"}},
-		definitionEvictions: {"definition_cache_evictions_total", "cause", "",
-			[]string{expr.Idle: "idle", expr.Capacity: "capacity", expr.Replaced: "replaced", expr.ConfigChange: "config_change"}, nil},
-		selections: {"selections_total", "method", "selection", m.methods, []string{"primary", "fallback"}},
-		kvSkips:    {"kv_skip_selections_total", "method", "", m.methods, nil},
-		admissionRejections: {"admission_rejections_total", "reason", "",
-			[]string{"input_work_limit_exceeded", "input_work_capacity_unavailable"}, nil},
-		waitRetries:  {name: "wait_retries_total"},
-		configLoads:  {"config_loads_total", "result", "", []string{"accepted", "rejected"}, nil},
-		ringsReduced: {name: "rings_reduced_total"},
+		definitionCache:      {"definition_cache_total", "method", "result", m.methods, names(expr.Uncached, expr.Temporary)},
+		definitionEvictions:  {"definition_cache_evictions_total", "cause", "", names(expr.Idle, expr.ConfigChange), nil},
+		selections:           {"selections_total", "method", "selection", m.methods, []string{"primary", "fallback"}},
+		kvSkips:              {"kv_skip_selections_total", "method", "", m.methods, nil},
+		admissionRejections:  {"admission_rejections_total", "reason", "", names(stargate.OverLimit, stargate.NoCapacity), nil},
+		waitRetries:          {name: "wait_retries_total"},
+		configLoads:          {"config_loads_total", "result", "", []string{"accepted", "rejected"}, nil},
+		ringsReduced:         {name: "rings_reduced_total"},
 	}
+}
+
+// names returns the names of all values from first to last.
+func names[T interface {
+	~uint8
+	String() string
+}](first, last T) (list []string) {
+	for v := first; v <= last; v++ {
+		list = append(list, v.String())
+	}
+	return list
 }
 
 const routingPrefix = "kvsteer_routing_"
