@@ -35,8 +35,8 @@ func TestPickWithoutEndpoints(t *testing.T) {
 		if got := p.Pick(nil, cold(1)); got.N != 0 || got.First() != nil {
 			t.Errorf("Pick from an empty pool = %+v", got)
 		}
-		if _, ok := p.Early(nil, cold(1)); ok && p.Pick(nil, cold(1)).N != 0 {
-			t.Error("Early from an empty pool names an endpoint")
+		if got, _ := p.Early(nil, cold(1)); got.N != 0 || got.First() != nil {
+			t.Errorf("Early from an empty pool = %+v", got)
 		}
 	})
 }

@@ -154,6 +154,9 @@ func TestEarlyWaits(t *testing.T) {
 	w := newWorld(t, 4)
 	whole := w.prompt()
 	n := len(whole.Hashes)
+	if _, ok := w.pool.Early(nil, w.cut(whole, n, true)); !ok {
+		t.Fatal("Early is not final where all is known: nothing is shown")
+	}
 	tests := []struct {
 		name   string
 		change func(*Request)

@@ -61,23 +61,27 @@ func run(w io.Writer, traces, out, only string, seeds int) error {
 	return nil
 }
 
-// loadTrace makes the trace of a load for one seed. The name is that of a
-// Mooncake trace, "agents", or a number of heads.
+// loadTrace makes the trace of a load for one seed. The name is "agents",
+// "tenants" (short sessions of many kinds of agents), "bodies" or
+// "bodies-tools-last" (agents whose bodies are read as they come), a number of
+// heads such as "20 heads", or that of a Mooncake trace.
 func loadTrace(folder, name string, seed uint64) (sim.Trace, error) {
-	if name == "agents" {
+	var heads int
+	switch _, err := fmt.Sscanf(name, "%d heads", &heads); {
+	case err == nil:
+		return sim.HeadLoad{Heads: heads, Seed: seed}.Generate(), nil
+	case name == "agents":
 		return sim.AgentLoad{Seed: seed}.Generate(), nil
-	}
-	if strings.HasPrefix(name, "bodies") {
+	case name == "tenants":
+		return sim.AgentLoad{Kinds: 150, Tools: 12, Turns: 5, Sessions: 2, Seed: seed}.Generate(), nil
+	case strings.HasPrefix(name, "bodies"):
 		t := sim.AgentLoad{Sessions: 0.2, Seconds: 120, Seed: seed}.Generate()
 		return sim.WithBodies(t, strings.HasSuffix(name, "tools-last")), nil
 	}
-	if name == "tenants" {
-		return sim.AgentLoad{Kinds: 150, Tools: 12, Turns: 5, Sessions: 2, Seed: seed}.Generate(), nil
-	}
-	var heads int
-	if _, err := fmt.Sscanf(name, "%d heads", &heads); err == nil {
-		return sim.HeadLoad{Heads: heads, Seed: seed}.Generate(), nil
-	}
+	return loadMooncake(folder, name, seed)
+}
+
+func loadMooncake(folder, name string, seed uint64) (sim.Trace, error) {
 	f, err := os.Open(filepath.Join(folder, name+"_trace.jsonl"))
 	if errors.Is(err, os.ErrNotExist) {
 		return sim.Trace{}, fmt.Errorf("the Mooncake traces are public, see README.md: %w", err)
