@@ -49,33 +49,15 @@ func (s *site) start(t *testing.T) *site {
 // of its own, so that it can be changed while Envoy runs, and returns the rest.
 func (s *site) split(root string) string {
 	s.t.Helper()
-	var four []string
-	for _, one := range s.engines[:4] {
-		four = append(four, one.Address())
-	}
-	text, err := envoy.Published(root, four)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	last := lineWith(text, "port_value: "+port(four[3])+"}")
-	more := strings.ReplaceAll(last, port(four[3]), port(s.engines[4].Address())) + "\n" +
-		strings.ReplaceAll(last, port(four[3]), port(s.engines[5].Address()))
-	text = strings.Replace(text, last, last+"\n"+more, 1)
-
-	var doc map[string]any
-	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
-		s.t.Fatal(err)
-	}
-	filter := follow(doc, "static_resources", "listeners", 0, "filter_chains", 0, "filters", 0, "typed_config", "http_filters", 0).(map[string]any)
+	doc := s.published(root)
 	delete(doc, "bootstrap_extensions") // a collector by the settings of the test, in the worker
+	doc["node"] = map[string]any{"id": "e2e", "cluster": "e2e"}
+	filter := follow(doc, "static_resources", "listeners", 0, "filter_chains", 0, "filters", 0, "typed_config", "http_filters", 0).(map[string]any)
 	follow(filter, "typed_config", "config", "configuration").(map[string]any)["value"] = "SETTINGS"
-	out, err := yaml.Marshal(map[string]any{"resources": []any{map[string]any{
+	template := s.yaml(map[string]any{"resources": []any{map[string]any{
 		"@type": "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig", "name": "kvsteer", "typed_config": filter["typed_config"],
 	}}})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if err := os.WriteFile(s.extension+".template", out, 0o600); err != nil {
+	if err := os.WriteFile(s.extension+".template", template, 0o600); err != nil {
 		s.t.Fatal(err)
 	}
 	s.configure(s.section)
@@ -88,11 +70,39 @@ func (s *site) split(root string) string {
 		},
 		"type_urls": []any{"type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm"},
 	}
-	doc["node"] = map[string]any{"id": "e2e", "cluster": "e2e"}
-	if out, err = yaml.Marshal(doc); err != nil {
+	return string(s.yaml(doc))
+}
+
+// published is the published configuration in front of the site's engines, of
+// which it has four and gets two more lines.
+func (s *site) published(root string) map[string]any {
+	s.t.Helper()
+	var four []string
+	for _, one := range s.engines[:4] {
+		four = append(four, one.Address())
+	}
+	text, err := envoy.Published(root, four)
+	if err != nil {
 		s.t.Fatal(err)
 	}
-	return string(out)
+	last := lineWith(text, "port_value: "+port(four[3])+"}")
+	more := strings.ReplaceAll(last, port(four[3]), port(s.engines[4].Address())) + "\n" +
+		strings.ReplaceAll(last, port(four[3]), port(s.engines[5].Address()))
+	text = strings.Replace(text, last, last+"\n"+more, 1)
+	var doc map[string]any
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+		s.t.Fatal(err)
+	}
+	return doc
+}
+
+func (s *site) yaml(v any) []byte {
+	s.t.Helper()
+	text, err := yaml.Marshal(v)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return text
 }
 
 // configure puts a routing section in force, as a control plane would.
