@@ -4,10 +4,7 @@ package e2e
 
 import (
 	"fmt"
-	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,36 +13,17 @@ import (
 	"github.com/kvsteer/kvsteer/e2e/envoy"
 )
 
-// launchExample starts a published example with these edits, and as
-// envoy.Published does: on free ports and with the built module. Answers tell the
+// launchExample starts a published example with these edits. Answers tell the
 // decision. There is one worker, so what one request has shown is known to the
 // next.
 func (e *env) launchExample(file string, edits ...string) {
 	e.t.Helper()
 	root := projectRoot(e.t)
-	text, err := os.ReadFile(filepath.Join(root, "envoy", file))
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	config, err := envoy.ReplaceAll(string(text), append(edits,
-		"port_value: 9901", "port_value: "+freePort(e.t),
-		"port_value: 10000", "port_value: 0",
-		strings.TrimPrefix(envoy.Module(root), root+"/"), envoy.Module(root),
-		`"pools": [`, `"decision_header": true, "pools": [`)...)
+	config, err := envoy.Example(root, "envoy/"+file, append(edits, `"pools": [`, `"decision_header": true, "pools": [`)...)
 	if err != nil {
 		e.t.Fatal(err)
 	}
 	e.launch(root, config, 1)
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return port(l.Addr().String())
 }
 
 // A way is how a request names its model, and the engines of that model.

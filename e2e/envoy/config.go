@@ -44,36 +44,46 @@ func Root() (string, error) {
 func Module(root string) string { return filepath.Join(root, module) }
 
 // Published returns the project's published configuration with addresses and
-// paths replaced, and nothing else: the listener and the admin port become
-// free ones, the engines are those given (as many as the file names), and the
-// plugin's module is found whatever the working directory.
+// paths replaced as Example does, and nothing else: the engines are those given
+// (as many as the file names).
 func Published(root string, engines []string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(root, published))
-	if err != nil {
-		return "", err
-	}
-	config := string(text)
-	admin, err := freePort()
-	if err != nil {
-		return "", err
-	}
-	changes := []string{
-		"port_value: 9901", "port_value: " + admin, // the collector asks there
-		"port_value: 10000", "port_value: 0",
-		module, Module(root),
-	}
 	const first, count = 8001, 4
 	if len(engines) != count {
 		return "", fmt.Errorf("envoy: %d engines given, the configuration has %d", len(engines), count)
 	}
+	var edits []string
 	for i, address := range engines {
 		host, port, ok := strings.Cut(address, ":")
 		if !ok || host != "127.0.0.1" {
 			return "", fmt.Errorf("envoy: engine address %q is not 127.0.0.1:port", address)
 		}
-		changes = append(changes, fmt.Sprintf("port_value: %d}", first+i), "port_value: "+port+"}")
+		edits = append(edits, fmt.Sprintf("port_value: %d}", first+i), "port_value: "+port+"}")
 	}
-	return ReplaceAll(config, changes...)
+	return Example(root, published, edits...)
+}
+
+// Example returns a configuration of the project's, a file below its root, with
+// the listener's and the admin port replaced by free ones and the path of the
+// plugin's module by one that holds in any working directory. edits are further
+// pairs for ReplaceAll.
+func Example(root, file string, edits ...string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil {
+		return "", err
+	}
+	admin, err := freePort()
+	if err != nil {
+		return "", err
+	}
+	config, err := ReplaceAll(string(text), append(edits,
+		"port_value: 9901", "port_value: "+admin, // the collector asks there
+		"port_value: 10000", "port_value: 0",
+		module, Module(root),
+	)...)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", file, err)
+	}
+	return config, nil
 }
 
 // freePort returns a port that nobody listens on.
@@ -93,7 +103,7 @@ func freePort() (string, error) {
 func ReplaceAll(config string, pairs ...string) (string, error) {
 	for i := 0; i < len(pairs); i += 2 {
 		if n := strings.Count(config, pairs[i]); n == 0 {
-			return "", fmt.Errorf("envoy: %s has no %q to replace", published, pairs[i])
+			return "", fmt.Errorf("envoy: no %q to replace", pairs[i])
 		}
 	}
 	return strings.NewReplacer(pairs...).Replace(config), nil

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package envoy finds an Envoy (Find), starts it from the published
-// configuration with its addresses and paths replaced (Published, Start), asks its
+// Package envoy finds an Envoy (Find), starts it from a published configuration
+// with its addresses and paths replaced (Published, Example, Start), asks its
 // admin port and stops it.
 //
 // The binary is, in this order: the file $ENVOY_BIN; envoy on PATH; the one
