@@ -17,12 +17,12 @@ import (
 // keeps, and the next request goes there whatever the others hold.
 
 const (
-	idWindow = 512 // bytes of an answer in which its id is looked for
-	idSeed   = 0x726573706f6e7365
+	idWindow = 512                // bytes of an answer in which its id is looked for
+	idSeed   = 0x726573706f6e7365 // "response": keeps ids apart from what else is hashed
 )
 
-// keys of kept answers are far from those of conversations, which come from
-// another hash of other bytes.
+// answerKey is the key under which the table has who keeps the answer with this
+// id. Conversation keys come from another hash, so the two don't meet.
 func answerKey(id []byte) uint64 {
 	d := xxhash.NewWithSeed(idSeed)
 	d.Write(id[:min(len(id), prefix.MaxID)])

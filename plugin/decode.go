@@ -53,7 +53,7 @@ func (d *decoder) fault(at, text string) {
 	d.faults = append(d.faults, fault{at, text})
 }
 
-// object decodes v's members. Unknown and repeated members are faults.
+// object decodes n's members. Unknown and repeated members are faults.
 func (d *decoder) object(n document.Node, known fields) {
 	if n.Kind != document.Object {
 		d.fault(n.Pointer, "must be an object")
@@ -74,7 +74,7 @@ func (d *decoder) object(n document.Node, known fields) {
 	})
 }
 
-// require reports the members of v that are missing.
+// require reports the members of n that are missing.
 func (d *decoder) require(n document.Node, names ...string) {
 	if n.Kind != document.Object {
 		return

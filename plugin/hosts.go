@@ -28,7 +28,7 @@ func newHostList(c *collectorConfig, names []string, visit clusters.Visitor) *ho
 	}
 	p, err := clusters.New(clusters.Config{Clusters: names, MaxBytes: c.maxBytes}, visit)
 	if err != nil {
-		return nil // no names are as long as that, or equal: the configuration says so
+		return nil // the configuration has no such names: too long, or given twice
 	}
 	l := &hostList{parser: p, path: c.hosts.path}
 	if c.admin {

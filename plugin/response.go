@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unsafe"
 
 	"github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
 
@@ -131,7 +130,7 @@ func (s *stream) servedBy(a *answer) server {
 	if !ok {
 		return server{asked: true} // a reply of Envoy's own
 	}
-	served := s.pool.View().Find(unsafe.String(unsafe.SliceData(address), len(address)))
+	served := s.pool.View().Find(textOf(address))
 	return server{Endpoint: served, asked: true, foreign: served == nil}
 }
 

@@ -4,7 +4,6 @@ package main
 
 import (
 	"strings"
-	"unsafe"
 
 	"github.com/kvsteer/kvsteer/policy/prefix"
 )
@@ -16,8 +15,7 @@ type shapes struct {
 }
 
 func (s *shapes) of(path []byte) prefix.Shape {
-	p := unsafe.String(unsafe.SliceData(path), len(path))
-	plain, _, _ := strings.Cut(p, "?")
+	plain, _, _ := strings.Cut(textOf(path), "?")
 	for _, c := range s.configured {
 		if strings.HasSuffix(plain, c.end) {
 			return c.shape

@@ -22,7 +22,7 @@ const (
 	usageWindow  = 1 << 10
 	usageReaders = 16 // answers that are read at once …
 	usageStreams = 4  // … of them streams, which cost a host call for each event
-	deafMost     = 64
+	skipMost     = 64 // streams let pass in a row
 )
 
 // add takes the last bytes of a chunk and returns the usage if it is there.
@@ -83,8 +83,8 @@ type usages struct {
 	free    []*usageReader
 	lent    int
 	streams int // of those lent, the ones for streams
-	deaf    int // streams to let pass: the last that were read told nothing
-	next    int // … after the next one that tells nothing
+	skip    int // streams to let pass: the last that were read told nothing
+	pause   int // what skip was set to last; 0 since a stream has told something
 }
 
 // borrow returns a reader, nil if enough are lent.
@@ -93,8 +93,8 @@ func (p *usages) borrow(sse bool) *usageReader {
 		return nil
 	}
 	if sse {
-		if p.deaf > 0 {
-			p.deaf--
+		if p.skip > 0 {
+			p.skip--
 			return nil
 		}
 		if p.streams >= usageStreams {
@@ -123,9 +123,9 @@ func (p *usages) giveBack(u *usageReader, told bool) {
 	}
 	p.streams--
 	if told {
-		p.deaf, p.next = 0, 0
+		p.skip, p.pause = 0, 0
 		return
 	}
-	p.next = min(2*p.next+1, deafMost)
-	p.deaf = p.next
+	p.pause = min(2*p.pause+1, skipMost)
+	p.skip = p.pause
 }
