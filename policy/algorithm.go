@@ -33,7 +33,7 @@ type Definition interface {
 // Instance ranks the candidates of one draw.
 type Instance interface {
 	Definition
-	// Rank appends to d.Ranked up to MaxEndpoints of d.Candidates, best first,
+	// Rank appends to d.Ranked up to MaxChoices of d.Candidates, best first,
 	// each once. d has at least one candidate.
 	Rank(d *Draw)
 }

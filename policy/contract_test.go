@@ -47,7 +47,7 @@ func TestPickListsDifferentEndpoints(t *testing.T) {
 			p := newTestPool(t, Settings{Gateways: 2}, d, specs(n))
 			for c := range uint64(20) {
 				got := p.Pick(nil, cold(c))
-				if want := min(n, MaxEndpoints); got.N != want {
+				if want := min(n, MaxChoices); got.N != want {
 					t.Fatalf("%d endpoints: list of %d, want %d", n, got.N, want)
 				}
 				list := got.Endpoints[:got.N]
@@ -79,8 +79,8 @@ func TestPickAvoids(t *testing.T) {
 			r.Now = now
 			r.Excluded = []int{excluded.Index}
 			got := p.Pick(nil, r)
-			if got.N != MaxEndpoints {
-				t.Fatalf("list of %d, want the %d that are left", got.N, MaxEndpoints)
+			if got.N != MaxChoices {
+				t.Fatalf("list of %d, want the %d that are left", got.N, MaxChoices)
 			}
 			for _, e := range got.Endpoints {
 				if slices.Contains([]string{list[1].ID, list[2].ID, list[3].ID, list[4].ID}, e.ID) {

@@ -31,7 +31,7 @@ func (p *Pool) rankByCost(d *Draw, key uint64, b band, ranks []int32) {
 	}
 	limit := b.above(lowest)
 	p.members = p.members[:0]
-	var rest [MaxEndpoints]int
+	var rest [MaxChoices]int
 	n, bar := 0, math.Inf(1) // costs above the bar are of no use
 	for i, c := range costs {
 		switch {
@@ -39,13 +39,13 @@ func (p *Pool) rankByCost(d *Draw, key uint64, b band, ranks []int32) {
 		case c <= limit:
 			p.members = append(p.members, i)
 		default:
-			if n = p.insert(&rest, n, i); n == MaxEndpoints {
+			if n = p.insert(&rest, n, i); n == MaxChoices {
 				bar = p.high[rest[n-1]]
 			}
 		}
 	}
 	p.rankMembers(d, key, ranks, limit)
-	for _, i := range rest[:min(n, MaxEndpoints-len(d.Ranked))] {
+	for _, i := range rest[:min(n, MaxChoices-len(d.Ranked))] {
 		d.Ranked = append(d.Ranked, d.Candidates[i])
 	}
 }
@@ -53,7 +53,7 @@ func (p *Pool) rankByCost(d *Draw, key uint64, b band, ranks []int32) {
 // rankMembers appends the members of the tie band, best rank first. Where the
 // known ranks name enough of them, no hash is computed.
 func (p *Pool) rankMembers(d *Draw, key uint64, ranks []int32, limit float64) {
-	want := min(len(p.members), MaxEndpoints)
+	want := min(len(p.members), MaxChoices)
 	for _, i := range ranks {
 		if len(d.Ranked) < want && p.high[i] <= limit {
 			d.Ranked = append(d.Ranked, d.Candidates[i])
@@ -63,7 +63,7 @@ func (p *Pool) rankMembers(d *Draw, key uint64, ranks []int32, limit float64) {
 		return
 	}
 	d.Ranked = d.Ranked[:0]
-	p.best = hrw.Rank(p.best[:0], key, p.memberNodes(d), MaxEndpoints)
+	p.best = hrw.Rank(p.best[:0], key, p.memberNodes(d), MaxChoices)
 	for _, m := range p.best {
 		d.Ranked = append(d.Ranked, d.Candidates[p.members[m]])
 	}
@@ -82,15 +82,15 @@ func (p *Pool) memberNodes(d *Draw) []hrw.Node {
 }
 
 // insert puts candidate i among the n cheapest of best; it returns the new n.
-func (p *Pool) insert(best *[MaxEndpoints]int, n, i int) int {
+func (p *Pool) insert(best *[MaxChoices]int, n, i int) int {
 	at := n
 	for at > 0 && p.high[i] < p.high[best[at-1]] {
 		at--
 	}
-	if at == MaxEndpoints {
+	if at == MaxChoices {
 		return n
 	}
 	copy(best[at+1:], best[at:])
 	best[at] = i
-	return min(n+1, MaxEndpoints)
+	return min(n+1, MaxChoices)
 }

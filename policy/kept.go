@@ -37,7 +37,7 @@ func (p *Pool) Prefer(d *Decision, e *load.Endpoint, r *Request) {
 	}
 	at := slices.Index(d.Endpoints[:d.N], e)
 	if at < 0 {
-		d.N = min(d.N+1, MaxEndpoints)
+		d.N = min(d.N+1, MaxChoices)
 		at = d.N - 1
 	}
 	copy(d.Endpoints[1:at+1], d.Endpoints[:at])

@@ -69,7 +69,7 @@ func NewPool(s Settings, d Definition, t *table.Table) *Pool {
 	p.prior = newPrior(s.Gateways)
 	p.standard = d.New(s.Seed)
 	p.draw.pool = p
-	p.draw.Ranked = make([]int, 0, MaxEndpoints)
+	p.draw.Ranked = make([]int, 0, MaxChoices)
 	return p
 }
 
@@ -128,7 +128,7 @@ func (p *Pool) resize(n, top int) {
 	p.match = make([]uint32, top)
 	p.high, p.low = make([]float64, n), make([]float64, n)
 	p.held = make([]int32, n)
-	p.ranks, p.best = make([]int32, 0, n), make([]int32, 0, MaxEndpoints)
+	p.ranks, p.best = make([]int32, 0, n), make([]int32, 0, MaxChoices)
 	p.members = make([]int, 0, n)
 }
 

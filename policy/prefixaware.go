@@ -160,7 +160,7 @@ func (a PrefixAware) order(d *Draw, s *survey) {
 	p := d.pool
 	nodes := d.Nodes()
 	if p.settings.Gateways == 1 {
-		p.ranks = hrw.Rank(p.ranks[:0], s.key, nodes, MaxEndpoints)
+		p.ranks = hrw.Rank(p.ranks[:0], s.key, nodes, MaxChoices)
 		s.primary = int(p.ranks[0])
 		return
 	}

@@ -26,7 +26,7 @@ func (Random) New(seed uint64) Instance { return &random{source: newRand(seed)} 
 
 // Rank implements Instance: positions drawn until enough are different.
 func (r *random) Rank(d *Draw) {
-	for len(d.Ranked) < min(len(d.Candidates), MaxEndpoints) {
+	for len(d.Ranked) < min(len(d.Candidates), MaxChoices) {
 		at := d.Candidates[r.source.IntN(len(d.Candidates))]
 		if !slices.Contains(d.Ranked, at) {
 			d.Ranked = append(d.Ranked, at)

@@ -79,18 +79,18 @@ func (r *Request) excludes(index int) bool {
 	return false
 }
 
-// MaxEndpoints is the length of a decision's list: the first choice and two to
-// fall back to.
-const MaxEndpoints = 3
+// MaxChoices is how many endpoints a decision names at most: the first choice
+// and two to fall back to.
+const MaxChoices = 3
 
 // Decision is the outcome of a pick. The zero value chooses nothing.
 type Decision struct {
-	Endpoints [MaxEndpoints]*load.Endpoint // best first
-	N         int                          // how many of them are set
-	Final     bool                         // the rest of the body can't change the first
-	Match     int                          // bytes that the first is believed to hold, from placements
-	Prior     int                          // bytes it may hold as the primary of the conversation; 0 = it isn't
-	Uncached  int                          // bytes that the first is expected to compute
+	Endpoints [MaxChoices]*load.Endpoint // best first
+	N         int                        // how many of them are set
+	Final     bool                       // the rest of the body can't change the first
+	Match     int                        // bytes that the first is believed to hold, from placements
+	Prior     int                        // bytes it may hold as the primary of the conversation; 0 = it isn't
+	Uncached  int                        // bytes that the first is expected to compute
 }
 
 // First is the chosen endpoint, nil if there is none.

@@ -24,7 +24,7 @@ func (r *roundRobin) Rank(d *Draw) {
 	n := len(d.Candidates)
 	at := int(r.turn % uint64(n))
 	r.turn++
-	for k := 0; k < min(n, MaxEndpoints); k++ {
+	for k := 0; k < min(n, MaxChoices); k++ {
 		d.Ranked = append(d.Ranked, d.Candidates[(at+k)%n])
 	}
 }

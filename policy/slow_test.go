@@ -128,8 +128,8 @@ func TestPickEqualsFormula(t *testing.T) {
 			r := w.prompt()
 			got := w.pool.Pick(nil, r)
 			want := slowRank(w.pool, a, r)
-			if got.N != min(len(want), MaxEndpoints) {
-				t.Fatalf("seed %d: list of %d, want %d", seed, got.N, min(len(want), MaxEndpoints))
+			if got.N != min(len(want), MaxChoices) {
+				t.Fatalf("seed %d: list of %d, want %d", seed, got.N, min(len(want), MaxChoices))
 			}
 			for i := range got.N {
 				if got.Endpoints[i] != want[i] {

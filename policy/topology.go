@@ -47,13 +47,13 @@ func (t Topology) Rank(d *Draw) {
 	if owner >= 0 && !overloaded {
 		d.Ranked = append(d.Ranked, owner)
 	}
-	p.ranks = hrw.Rank(p.ranks[:0], r.Key, p.subset, MaxEndpoints+1)
+	p.ranks = hrw.Rank(p.ranks[:0], r.Key, p.subset, MaxChoices+1)
 	for _, i := range p.ranks {
-		if at := d.Candidates[i]; at != owner && len(d.Ranked) < MaxEndpoints {
+		if at := d.Candidates[i]; at != owner && len(d.Ranked) < MaxChoices {
 			d.Ranked = append(d.Ranked, at)
 		}
 	}
-	if overloaded && len(d.Ranked) < MaxEndpoints {
+	if overloaded && len(d.Ranked) < MaxChoices {
 		d.Ranked = append(d.Ranked, owner)
 	}
 	p.assign(d.Endpoint(d.Ranked[0]), r)

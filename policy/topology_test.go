@@ -56,7 +56,7 @@ func TestTopologyAssignsByLoad(t *testing.T) {
 
 func TestTopologyWithoutKey(t *testing.T) {
 	p := newTestPool(t, Settings{}, DefaultTopology(), specs(4))
-	if d := p.Pick(nil, &Request{Now: time.Second}); d.N != MaxEndpoints {
+	if d := p.Pick(nil, &Request{Now: time.Second}); d.N != MaxChoices {
 		t.Errorf("list of %d without a conversation key", d.N)
 	}
 	if _, ok := p.table.Owner(0); ok {

@@ -81,9 +81,9 @@ func parametersOfTopology(d policy.Topology) []expr.Parameter {
 // fallbacksOf bounds how many endpoints are named for the case that the first
 // fails.
 func fallbacksOf() expr.Parameter {
-	most := expr.Range{Max: policy.MaxEndpoints - 1}
+	most := expr.Range{Max: policy.MaxChoices - 1}
 	return expr.Parameter{
-		Name: fallbacks, Type: expr.Uint, Default: expr.UintValue(policy.MaxEndpoints - 1),
+		Name: fallbacks, Type: expr.Uint, Default: expr.UintValue(policy.MaxChoices - 1),
 		Request: most, Static: most,
 	}
 }

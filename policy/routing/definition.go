@@ -50,7 +50,7 @@ func NewRouter(config *expr.Config, seed uint64, budget *Budget, evicted func(ex
 
 // compile returns the definition of these settings.
 func compile(s *expr.Settings) *Definition {
-	d := &Definition{stargate: stargate.Compile(s), keep: policy.MaxEndpoints}
+	d := &Definition{stargate: stargate.Compile(s), keep: policy.MaxChoices}
 	if v := s.Value(fallbacks); v.IsSet() {
 		d.keep = 1 + int(v.Uint())
 	}

@@ -104,7 +104,7 @@ func TestEveryAlgorithmPicksInAPool(t *testing.T) {
 		for range 20 {
 			a := runner.Bind(c.Definition, c.Instance, pool, &stargate.Request{Model: "m"})
 			d := pool.Pick(a, r)
-			if d.N != policy.MaxEndpoints || !d.Final || a.Name() != c.Algorithm {
+			if d.N != policy.MaxChoices || !d.Final || a.Name() != c.Algorithm {
 				t.Fatalf("%q: %d endpoints by %s, final %v", e, d.N, a.Name(), d.Final)
 			}
 			for i, x := range d.Endpoints {

@@ -113,7 +113,7 @@ func (b *bound) Rank(d *policy.Draw) {
 	}
 	d.Ranked, b.outcome = n.picker.Pick(d.Ranked, stargate.Query{
 		Definition: b.definition.stargate, Instance: b.instance.stargate,
-		Request: &n.request, Endpoints: n.endpoints, Want: policy.MaxEndpoints,
+		Request: &n.request, Endpoints: n.endpoints, Want: policy.MaxChoices,
 	})
 }
 
