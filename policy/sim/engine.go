@@ -15,8 +15,8 @@ type Model struct {
 	Decode      float64 // tokens/s of one request
 	MinCompute  int     // tokens that are computed even where all is cached
 	// HeadsFirst makes caches age a prompt's blocks first to last, so that heads
-	// are evicted before their tails. Engines do the opposite; it serves to
-	// compare with runs that did it this way.
+	// are evicted before their tails. Engines do the opposite; it is for
+	// comparison with other simulators, which do it this way.
 	HeadsFirst bool
 	// Slowdown is the share of an engine's pace that each running request
 	// takes, of prefill and decode alike; 0 in the simple model.
@@ -27,12 +27,12 @@ type Model struct {
 	SlowFirst float64
 }
 
-// SimpleModel is the engine of the first tables.
+// SimpleModel is an engine that running requests neither slow nor fill.
 func SimpleModel() Model {
 	return Model{CacheBlocks: 1000, Prefill: 8000, Decode: 40, MinCompute: 32}
 }
 
-// HardModel adds what the simple one leaves out.
+// HardModel adds both, and makes one engine half as fast as the others.
 func HardModel() Model {
 	m := SimpleModel()
 	m.Slowdown, m.HoldBlocks, m.SlowFirst = 0.03, true, 0.5

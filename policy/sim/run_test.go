@@ -108,9 +108,9 @@ func TestMooncakeTraces(t *testing.T) {
 	}
 }
 
-// published is the mean first token of an earlier, independent simulation with
-// the same engine model, whose caches age heads first: a check of the
-// simulator, not of the policies.
+// published is the mean first token of an independent simulation with the same
+// engine model, whose caches age heads first: a check of the simulator, not of
+// the policies.
 var published = []struct {
 	policy   string
 	gateways int
