@@ -7,8 +7,9 @@
 //
 // A table costs an indirect branch for each jump, which a processor guesses
 // wrong whenever other code has run in between, as Envoy's has; and it hides
-// from V8 where the code goes. Jumps back, which loops make, stay as they are:
-// most loops have places in their middle to go on from after a call.
+// from V8 where the code goes, so that each jump stores and loads what the
+// function has in registers. Jumps into the middle of a loop, which Go code
+// hardly has, stay as they are.
 package main
 
 import (
@@ -68,13 +69,20 @@ func straightenCode(data []byte) ([]byte, error) {
 	r := &reader{all: data}
 	n := r.number()
 	out := appendNumber(make([]byte, 0, len(data)), n)
-	var body []byte
 	for i := range n {
-		var err error
-		if body, err = appendBody(body[:0], r.sized()); err != nil {
+		body, err := straightenBody(r.sized())
+		if err != nil {
 			return nil, fmt.Errorf("function %d: %w", i, err)
 		}
 		out = appendSized(out, body)
 	}
 	return out, r.err
+}
+
+func straightenBody(body []byte) ([]byte, error) {
+	f, err := parse(body)
+	if f == nil || err != nil {
+		return body, err
+	}
+	return f.straightened()
 }

@@ -20,7 +20,11 @@ const (
 	opLocalGet = 0x20
 	opLocalSet = 0x21
 	opI32Const = 0x41
+	opI32Eqz   = 0x45
+	opI32Sub   = 0x6b
 )
+
+const noResult = 0x40 // the type of a block without one
 
 var (
 	errShort  = errors.New("the module ends in the middle of something")
@@ -89,12 +93,16 @@ func (r *reader) skipNumbers(n int) {
 // An instruction is an opcode with its operand where that matters here.
 type instruction struct {
 	op    byte
-	value int // label of a br or br_if, index of a local, i32 constant; else 0
+	value int    // label of a br or br_if, index of a local, i32 constant; else 0
+	code  []byte // all of it
 }
+
+func (i instruction) is(op byte, value int) bool { return i.op == op && i.value == value }
 
 // next reads an instruction. Vector and later instructions are refused: the Go
 // compiler makes none.
 func (r *reader) next() instruction {
+	from := r.at
 	i := instruction{op: r.byte()}
 	switch op := i.op; {
 	case op == opBr, op == opBrIf, op == opLocalGet, op == opLocalSet:
@@ -120,6 +128,7 @@ func (r *reader) next() instruction {
 	default:
 		r.fail(fmt.Errorf("unknown instruction %#x", op))
 	}
+	i.code = r.all[from:r.at]
 	return i
 }
 
@@ -156,6 +165,15 @@ func (r *reader) constant() int {
 // appendNumber appends v in unsigned LEB128.
 func appendNumber(b []byte, v int) []byte {
 	for v >= 0x80 {
+		b = append(b, byte(v)|0x80)
+		v >>= 7
+	}
+	return append(b, byte(v))
+}
+
+// appendConstant appends v, not negative, in signed LEB128.
+func appendConstant(b []byte, v int) []byte {
+	for v >= 0x40 {
 		b = append(b, byte(v)|0x80)
 		v >>= 7
 	}
