@@ -2,17 +2,21 @@
 
 package main
 
-// A loop is a run of segments that jumps enter at the first only, and which they
-// go back to from the last.
+import "slices"
+
+// A loop is a run of segments, from the last of which a jump goes back to the
+// first.
 type loop struct {
 	last int
-	// entered says that the table leads to its other segments too: to go on
-	// after a call, or by jumps that stay as they are.
+	// entered says that the function gets to the others of its segments from
+	// outside too: to go on after a call, or by a jump. The Go compiler likes
+	// to begin with the condition, which it puts last.
 	entered bool
+	only    int // the one of them that it can get to; 0 if it may be any
 }
 
 // loops returns the function's loops by their first segments. Any two are
-// disjoint or nested. A jump back that makes no loop stays as it is.
+// disjoint or nested; jumps back that would make others stay as they are.
 func (f *function) loops() []*loop {
 	jumps := f.jumps()
 	all := make([]*loop, len(f.segments))
@@ -26,11 +30,6 @@ func (f *function) loops() []*loop {
 		all[j.to].last = max(all[j.to].last, j.from)
 	}
 	for first, l := range all {
-		if l != nil && entersWithin(jumps, first, l.last) {
-			all[first] = nil
-		}
-	}
-	for first, l := range all {
 		for inner := first + 1; l != nil && inner <= l.last; inner++ {
 			if all[inner] != nil && all[inner].last > l.last {
 				all[inner] = nil
@@ -38,22 +37,17 @@ func (f *function) loops() []*loop {
 		}
 	}
 	for first, l := range all {
-		if l != nil {
-			l.entered = f.suspendsWithin(first, l.last) || returnsWithin(jumps, all, first, l.last)
+		if l == nil {
+			continue
+		}
+		entries := entriesWithin(jumps, all, first, l.last)
+		suspends := f.suspendsWithin(first, l.last)
+		l.entered = suspends || len(entries) > 0
+		if !suspends && len(entries) == 1 {
+			l.only = entries[0]
 		}
 	}
 	return all
-}
-
-// entersWithin reports whether a jump from outside goes to one of the segments
-// first … last, but for the first.
-func entersWithin(jumps []jump, first, last int) bool {
-	for _, j := range jumps {
-		if first < j.to && j.to <= last && (j.from < first || j.from > last) {
-			return true
-		}
-	}
-	return false
 }
 
 func (f *function) suspendsWithin(first, last int) bool {
@@ -65,13 +59,15 @@ func (f *function) suspendsWithin(first, last int) bool {
 	return false
 }
 
-// returnsWithin reports whether a jump back, to other than the start of a loop,
-// goes to one of the segments first … last.
-func returnsWithin(jumps []jump, loops []*loop, first, last int) bool {
+// entriesWithin lists those of the segments first … last, but for the first,
+// that a jump goes to from outside, or back but not to the start of a loop.
+func entriesWithin(jumps []jump, loops []*loop, first, last int) (entries []int) {
 	for _, j := range jumps {
-		if first < j.to && j.to <= min(last, j.from) && loops[j.to] == nil {
-			return true
+		inside := first <= j.from && j.from <= last
+		if first < j.to && j.to <= last && (!inside || j.to <= j.from && loops[j.to] == nil) {
+			entries = append(entries, j.to)
 		}
 	}
-	return false
+	slices.Sort(entries)
+	return slices.Compact(entries)
 }

@@ -29,8 +29,10 @@ import "bytes"
 //	end
 //
 // A jump back is "i32.const 0, local.set 0, br": local 0 is 0 in the loop, but
-// where the table above has led to its middle. What isn't entered there needs
-// neither outer block nor table nor zeros.
+// where a number has led to its middle. So has a jump from outside, which is
+// "i32.const number, local.set 0, br" to the outer block. What isn't entered in
+// its middle needs neither outer block nor table nor zeros; what is entered at
+// one place only, "local.get 0, br_if" to there instead of the inner block.
 type writer struct {
 	*function
 	loops []*loop
@@ -110,16 +112,21 @@ func (w *writer) next(s int) int {
 func (w *writer) appendTable(numbers []int, first, last int) {
 	w.out = appendNumber(append(w.out, opBrTable), len(numbers)-1)
 	for _, to := range numbers {
-		s := first
-		for w.next(s) <= min(to, last) {
-			s = w.next(s)
-		}
-		l := label{toSegment, s}
-		if to > s && w.loops[s].entered {
-			l.kind = toMiddle
-		}
-		w.out = appendNumber(w.out, w.depth(l))
+		w.out = appendNumber(w.out, w.depth(w.within(first, last, to)))
 	}
+}
+
+// within is the label, where the blocks of the segments first … last are open,
+// that leads to one of them.
+func (w *writer) within(first, last, to int) label {
+	s := first
+	for w.next(s) <= min(to, last) {
+		s = w.next(s)
+	}
+	if to > s && w.loops[s].entered {
+		return label{toMiddle, s}
+	}
+	return label{toSegment, s} // also where nothing gets to
 }
 
 // depth is the number of a label here, outside of the segment's own blocks.
@@ -142,6 +149,11 @@ func (w *writer) beginLoop(s int) {
 	}
 	w.openBlock(opLoop, label{toStart, s})
 	w.openBlocks(s+1, l.last)
+	if l.only > 0 {
+		w.out = append(w.out, opLocalGet, 0, opBrIf)
+		w.out = appendNumber(w.out, w.depth(w.within(s+1, l.last, l.only)))
+		return
+	}
 	lowest, end := w.numbers(s+1, l.last)
 	if !l.entered || lowest == end {
 		return
@@ -185,7 +197,7 @@ func (w *writer) appendSegment(s int) {
 		if to, ok := w.jump(s, at, len(nest)); ok && (to > s || w.loops[to] != nil) {
 			at += 2
 			ends := at+1 < len(segment) && segment[at+1].op == opEnd
-			if w.appendBranch(s, to, nest, ends) {
+			if w.appendBranch(w.target(s, to), i.code, nest, ends) {
 				at++
 				nest = nest[:len(nest)-1]
 			}
@@ -204,22 +216,36 @@ func (w *writer) appendSegment(s int) {
 	}
 }
 
-// appendBranch appends a branch from segment s to another. If it is all that an
-// if block does, which ends, the branch takes the place of that block.
-func (w *writer) appendBranch(s, to int, nest []int, ends bool) (inPlace bool) {
-	l := label{toSegment, to}
+// target is the label for a jump from segment s, if it goes forward or to the
+// start of a loop.
+func (w *writer) target(s, to int) label {
 	if to <= s {
-		l.kind = toStart
-		if w.loops[to].entered {
-			w.out = append(w.out, opI32Const, 0, opLocalSet, 0)
+		return label{toStart, to}
+	}
+	for first := s + 1; first < to; first = w.next(first) {
+		if l := w.loops[first]; l != nil && to <= l.last {
+			return label{toMiddle, first}
 		}
+	}
+	return label{toSegment, to}
+}
+
+// appendBranch appends a branch; number is the instruction that puts the number
+// of its target onto the stack. If it is all that an if block does, which ends,
+// the branch takes the place of that block.
+func (w *writer) appendBranch(to label, number []byte, nest []int, ends bool) (inPlace bool) {
+	switch {
+	case to.kind == toMiddle:
+		w.out = append(append(w.out, number...), opLocalSet, 0)
+	case to.kind == toStart && w.loops[to.segment].entered:
+		w.out = append(w.out, opI32Const, 0, opLocalSet, 0)
 	}
 	last := len(nest) - 1
 	if last >= 0 && ends && string(w.out[nest[last]:]) == emptyIf {
-		w.out = appendNumber(append(w.out[:nest[last]], opBrIf), last+w.depth(l))
+		w.out = appendNumber(append(w.out[:nest[last]], opBrIf), last+w.depth(to))
 		return true
 	}
-	w.out = appendNumber(append(w.out, opBr), len(nest)+w.depth(l))
+	w.out = appendNumber(append(w.out, opBr), len(nest)+w.depth(to))
 	return false
 }
 
