@@ -27,12 +27,12 @@ import (
 // is known to hold more than its head. Until then all costs within the tie band
 // of the lowest count as equal and go by rank. From then on a tie, or a price
 // that is higher where younger blocks are pushed out, would only move it off its
-// cache. With several gateways PriceSeveral stands in for Price.
+// cache. With several gateways Price is Several times as high.
 //
 // Why: a computed token delays all that come after it and pushes out what
 // others need (Price > 1); of several gateways, one that moves a conversation
 // does it unseen by the others, which go on looking for it where it was
-// (PriceSeveral > Price); where a token pushes out old blocks it costs less, so
+// (Several > 1); where a token pushes out old blocks it costs less, so
 // an idle fleet spreads instead of wearing one cache out (Evict); a copy of a
 // much used head on one more endpoint serves all later conversations
 // (HeadDiscount); heads that don't pay for a copy everywhere are split among
@@ -42,7 +42,7 @@ import (
 // traces.
 type PrefixAware struct {
 	Price        float64 // cost of a computed token in tokens of delay, with one gateway …
-	PriceSeveral float64 // … and with several
+	Several      float64 // … and how many times that with several
 	Evict        float64 // further cost where it pushes out the youngest blocks of the fleet
 	HeadDiscount float64 // weight of a head's further uses
 	HeadReuse    float64 // uses before eviction below which a head's conversations stay together …
@@ -56,7 +56,7 @@ type PrefixAware struct {
 // DefaultPrefixAware has the default parameters.
 func DefaultPrefixAware() PrefixAware {
 	return PrefixAware{
-		Price: 2, PriceSeveral: 4, Evict: 3, HeadDiscount: 0.1, HeadReuse: 4, HeadShare: 0.25, RankShare: 0.25,
+		Price: 2, Several: 2, Evict: 3, HeadDiscount: 0.1, HeadReuse: 4, HeadShare: 0.25, RankShare: 0.25,
 		TieSeconds: 0.010, TieShare: 0.05,
 	}
 }
@@ -149,7 +149,7 @@ func (a PrefixAware) survey(d *Draw) survey {
 // price is the cost of a computed token in tokens of delay, whatever it pushes out.
 func (a PrefixAware) price(p *Pool) float64 {
 	if p.settings.Gateways > 1 {
-		return a.PriceSeveral
+		return a.Price * a.Several
 	}
 	return a.Price
 }

@@ -57,7 +57,7 @@ func TestQueueAgainstCache(t *testing.T) {
 		{"queue of 8.1 s, several gateways", 4, 8100, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := handPool(t, test.gateways, 2, PrefixAware{Price: 2, PriceSeveral: 4, IgnorePrior: true})
+			p := handPool(t, test.gateways, 2, PrefixAware{Price: 2, Several: 2, IgnorePrior: true})
 			r := handPrompt(7)
 			warm := p.View().Endpoints()[1]
 			holds(p, warm, r, 8)

@@ -83,7 +83,7 @@ func slowPrice(p *Pool, a PrefixAware, e *load.Endpoint, r *Request, known bool)
 		}
 	}
 	if p.settings.Gateways > 1 {
-		return a.PriceSeveral + a.Evict*youth
+		return a.Price*a.Several + a.Evict*youth
 	}
 	return a.Price + a.Evict*youth
 }

@@ -19,7 +19,7 @@ const blockBytes = BlockTokens * bytesPerToken
 
 // Terms of the cost that Options.Off may name, and how each is switched off.
 var Terms = map[string]func(*policy.PrefixAware){
-	"price":    func(a *policy.PrefixAware) { a.Price, a.PriceSeveral = 1, 1 },
+	"price":    func(a *policy.PrefixAware) { a.Price, a.Several = 1, 1 },
 	"evict":    func(a *policy.PrefixAware) { a.Evict = 0 },
 	"discount": func(a *policy.PrefixAware) { a.HeadDiscount = 0 },
 	"head-key": func(a *policy.PrefixAware) { a.HeadReuse = 0 },
