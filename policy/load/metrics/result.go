@@ -2,7 +2,8 @@
 
 package metrics
 
-// Field is one number of a Result.
+// Field is one number of a Result. In configuration a field's words are in lower case with
+// underscores between them: MaxRunning is max_running, KVUse is kv_use.
 type Field uint8
 
 // The fields. Requests and tokens are counts, ratios lie in [0, 1].
