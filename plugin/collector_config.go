@@ -174,8 +174,6 @@ func (d *decoder) collected(c *config, root document.Node) {
 	}
 	for _, pool := range root.Member("pools").Elements() {
 		d.require(pool, "endpoints")
-		if list := pool.Member("endpoints"); list.Kind == document.Array && len(list.Elements()) == 0 {
-			d.fault(list.Pointer, "needs an endpoint, or a collector with a host list")
-		}
+		d.filled(pool.Member("endpoints"), "needs an endpoint, or a collector with a host list")
 	}
 }

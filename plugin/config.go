@@ -115,7 +115,10 @@ func parseConfig(text []byte) (config, []fault) {
 	waitMillis := int(c.wait.time / time.Millisecond)
 	seed := 0
 	d.object(root, fields{
-		{"pools", func(n document.Node) { d.list(n, d.pool(&c)) }},
+		{"pools", func(n document.Node) {
+			d.list(n, d.pool(&c))
+			d.filled(n, "needs a pool")
+		}},
 		{"mode", choice(d, &c.mode, "steer", "observe")},
 		{"percent", d.integer(&c.percent, 0, 100)},
 		{"body", choice(d, &c.body, "auto", "on", "off")},

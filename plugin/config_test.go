@@ -85,6 +85,16 @@ func TestConfigThatIsNoObject(t *testing.T) {
 	}
 }
 
+// TestConfigNeedsAPool: a list without pools would turn kvsteer off unseen.
+func TestConfigNeedsAPool(t *testing.T) {
+	for _, text := range []string{`{"pools":[]}`, `{"pools":[],"collector":{"admin_cluster":"admin"}}`} {
+		_, faults := parseConfig([]byte(text))
+		if want := []fault{{"/pools", "needs a pool"}}; !slices.Equal(faults, want) {
+			t.Errorf("%s: faults %v, want %v", text, faults, want)
+		}
+	}
+}
+
 // FuzzConfig: no text makes the parser panic, and one without faults is within
 // the stated ranges.
 func FuzzConfig(f *testing.F) {

@@ -97,6 +97,13 @@ func (d *decoder) list(n document.Node, element func(n document.Node)) {
 	}
 }
 
+// filled reports an array without elements.
+func (d *decoder) filled(n document.Node, fault string) {
+	if n.Kind == document.Array && len(n.Elements()) == 0 {
+		d.fault(n.Pointer, fault)
+	}
+}
+
 // integer returns a decoder of a whole number within [low, high].
 func (d *decoder) integer(dst *int, low, high int) func(document.Node) {
 	return func(n document.Node) {
