@@ -150,11 +150,12 @@ func (d *driver) answer(id uint32, from, chunk string) {
 
 // served is an answer as a test has it.
 type served struct {
-	from   string // upstream.address; "" = none
-	status string // "" = 200
-	lines  [][2]string
-	chunks []string
-	open   bool // the last chunk doesn't end it
+	from    string // upstream.address; "" = none
+	status  string // "" = 200
+	details string // response.code_details; "" = none
+	lines   [][2]string
+	chunks  []string
+	open    bool // the last chunk doesn't end it
 }
 
 // respond sends an answer.
@@ -163,6 +164,9 @@ func (d *driver) respond(id uint32, a served) {
 	s := d.host.stream()
 	if a.from != "" {
 		s.attributes["upstream\x00address"] = a.from
+	}
+	if a.details != "" {
+		s.attributes["response\x00code_details"] = a.details
 	}
 	s.response = append([][2]string{{":status", cmp.Or(a.status, "200")}}, a.lines...)
 	d.vm.responseHeaders(id, len(s.response), len(a.chunks) == 0 && !a.open)

@@ -117,6 +117,7 @@ type server struct {
 	*load.Endpoint
 	asked   bool // else it is taken on trust that the first choice did
 	foreign bool // a host that is none of the pool's
+	silent  bool // it gave no answer: Envoy's last attempt, and the answer is Envoy's own
 }
 
 // servedBy tells who answered. It asks Envoy where that is unknown or doubtful,
@@ -131,7 +132,13 @@ func (s *stream) servedBy(a *answer) server {
 		return server{asked: true} // a reply of Envoy's own
 	}
 	served := s.pool.View().Find(textOf(address))
-	return server{Endpoint: served, asked: true, foreign: served == nil}
+	return server{Endpoint: served, asked: true, foreign: served == nil, silent: a.status >= 500 && s.localReply()}
+}
+
+// localReply reports whether Envoy itself has made the answer.
+func (s *stream) localReply() bool {
+	details, ok := s.filter.property("response\x00code_details")
+	return ok && string(details) != "via_upstream"
 }
 
 // settle gives the request to the endpoint that served, and blames those that
@@ -150,7 +157,9 @@ func (s *stream) settle(by server, a *answer) {
 	case chosen == nil:
 		s.fly(served, s.known(now))
 	default:
-		s.filter.metrics.add(servedByOther, 1)
+		if !by.silent {
+			s.filter.metrics.add(servedByOther, 1)
+		}
 		s.flight.Move(served, now)
 	}
 	s.correct()
@@ -159,7 +168,7 @@ func (s *stream) settle(by server, a *answer) {
 // blame notes which endpoints have failed the request. A first attempt that
 // failed shows only in that another endpoint served.
 func (s *stream) blame(by server, status int, now time.Duration) {
-	if s.steered && (by.Endpoint != nil || by.foreign) {
+	if s.steered && !by.silent && (by.Endpoint != nil || by.foreign) {
 		s.filter.wiring.served(s.filter, by.Endpoint == s.choice.First())
 	}
 	if by.foreign {

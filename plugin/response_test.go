@@ -111,6 +111,34 @@ func TestAnswerTellsWhereThePlacementBelongs(t *testing.T) {
 	}
 }
 
+// TestOnlyAnEnginesAnswerIsServed: Envoy names the host of its last attempt also
+// where that has not answered.
+func TestOnlyAnEnginesAnswerIsServed(t *testing.T) {
+	tests := []struct {
+		name, status, details string
+		want                  int64
+	}{
+		{"answer", "200", "via_upstream", 1},
+		{"error of the engine", "500", "via_upstream", 1},
+		{"error of Envoy", "503", "upstream_reset_before_response_started{connection_failure}", 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			drive(t, fourEndpoints, func(t *testing.T, d *driver) {
+				id, _ := d.send(chatBody("ann", 1))
+				last := strings.Split(d.destination(id), ",")[2]
+				d.respond(id, served{from: last, status: tt.status, details: tt.details})
+				d.finish(id)
+				failed := int64(2) // those before it
+				if tt.status != "200" {
+					failed++
+				}
+				d.want(map[string]int64{"served_by_other": tt.want, "endpoint_failures": failed})
+			})
+		})
+	}
+}
+
 func TestAnswerBeforeTheBodyHasEnded(t *testing.T) {
 	drive(t, fourEndpoints, func(t *testing.T, d *driver) {
 		body := chatBody("ann", 400)
