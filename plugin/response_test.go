@@ -139,6 +139,25 @@ func TestOnlyAnEnginesAnswerIsServed(t *testing.T) {
 	}
 }
 
+// TestDecisionHeaderIsOurs: an engine's own doesn't pass where answers carry
+// one, and costs nothing where they don't.
+func TestDecisionHeaderIsOurs(t *testing.T) {
+	for config, stays := range map[string]bool{withPools(`"decision_header":true`): false, fourEndpoints: true} {
+		drive(t, config, func(t *testing.T, d *driver) {
+			id, _ := d.stream([][2]string{{":method", "GET"}, {":path", "/v1/models"}}, true)
+			d.host.crossings()
+			d.respond(id, served{lines: [][2]string{{decisionHeader, "forged"}}})
+			calls := d.host.crossings()
+			if _, there := headerMapOf(d.host.streams[id].response).get(decisionHeader); there != stays {
+				t.Errorf("%s: the engine's header passes: %v, want %v", config, there, stays)
+			}
+			if want := map[bool]int{true: 0, false: 1}[stays]; calls != want {
+				t.Errorf("%s: %d host calls, want %d", config, calls, want)
+			}
+		})
+	}
+}
+
 func TestAnswerBeforeTheBodyHasEnded(t *testing.T) {
 	drive(t, fourEndpoints, func(t *testing.T, d *driver) {
 		body := chatBody("ann", 400)

@@ -276,9 +276,16 @@ func (s *stream) closeRoute() {
 	}
 }
 
-// passBy looks at the answer to a request that was not routed.
+// passBy removes from the answer to a request that was left alone what only
+// ours may say.
 func (s *stream) passBy() {
-	if s.filter.router == nil || s.phase == answered {
+	if s.phase == answered {
+		return
+	}
+	if s.filter.config.receipt {
+		s.filter.removeHeader(responseHeaders, decisionHeader)
+	}
+	if s.filter.router == nil {
 		return
 	}
 	if _, forged := s.filter.headers(responseHeaders).get(expr.HeaderError); forged {
