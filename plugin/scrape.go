@@ -18,7 +18,8 @@ import (
 // An engine is due once in each period, at a moment that its address gives: so
 // a fleet's scrapes are spread over the period, whoever plans them. After a
 // failure it is due after the period, then twice, four times as long, at most
-// backOffMost, a fifth more or less at random.
+// backOffMost or the period, whichever is longer, a fifth more or less at
+// random. That is short, for most engines that fail are starting anew.
 type scraping struct {
 	phase float64       // share of the period at which it is due
 	due   time.Duration // 0: at once
@@ -38,7 +39,7 @@ type life struct {
 }
 
 const (
-	backOffMost  = 30 * time.Second
+	backOffMost  = 8 * time.Second
 	mostPage     = 4 << 20 // bytes of a metrics page; a large one has 0.1 MB
 	startJitter  = 1       // seconds: start times of one server's processes may differ so much
 	rateStep     = 0.3     // of the moving average of prefill rates
@@ -61,7 +62,7 @@ func (s *scraping) plan(now, period time.Duration) {
 		s.due = offset + (earliest+period-1)/period*period
 		return
 	}
-	wait := min(period<<min(s.fails-1, 16), backOffMost)
+	wait := min(period<<min(s.fails-1, 16), max(period, backOffMost))
 	s.due = now + time.Duration(float64(wait)*(0.8+0.4*rand.Float64()))
 }
 

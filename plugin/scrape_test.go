@@ -97,8 +97,19 @@ func TestFailingEnginesAreAskedLessOften(t *testing.T) {
 		if times[one] > 8 || times[two] > 8 || times[three] < 25 {
 			t.Errorf("asked in 30 s: %v", times)
 		}
+		s.asked = nil
+		s.run(time.Minute)
+		n := 0
+		for _, c := range s.asked {
+			if c.header(destinationHeader) == one {
+				n++
+			}
+		}
+		if n < 6 || n > 10 {
+			t.Errorf("an engine that fails for long was asked %d times in a minute, want about once in %v", n, backOffMost)
+		}
 		s.engines[one].status = ""
-		s.run(40 * time.Second)
+		s.run(backOffMost * 12 / 10)
 		if got := s.metric("kvsteer_endpoints_without_metrics"); got != 1 {
 			t.Errorf("kvsteer_endpoints_without_metrics = %d, want 1", got)
 		}
