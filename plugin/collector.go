@@ -197,12 +197,16 @@ func (c *collector) expire(now time.Duration) {
 			c.scrapeFailed(e, now)
 		}
 	}
-	limit := max(healthAge, 3*c.period(now))
 	for _, f := range c.fleets {
-		if old := now-f.at >= limit; old && !f.blind && f.at != 0 {
+		if c.tooOld(f.at, now) && !f.blind && f.at != 0 {
 			f.blind, f.changed = true, true
 		}
 	}
+}
+
+// tooOld reports whether what was heard at this time is no longer believed.
+func (c *collector) tooOld(at, now time.Duration) bool {
+	return now-at >= max(healthAge, 3*c.period(now))
 }
 
 // publish tells the workers what has changed: who is a candidate at once, load

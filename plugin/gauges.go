@@ -37,8 +37,12 @@ var fleetGaugeNames = [fleetGauges]string{
 // kvsteer_endpoint_<name>.<pool>.<address>. Envoy never frees a stat, so as many
 // addresses get them as the configuration says, first come, first served.
 type engineGauges struct {
-	ids [engineGaugeCount]uint32
+	ids     [engineGaugeCount]uint32
+	at      time.Duration // when they were last written
+	cleared bool          // the endpoint has left, and they show 0
 }
+
+type engineValues [engineGaugeCount]uint64
 
 const (
 	engineHealthy = iota
@@ -71,8 +75,9 @@ func (g *gauges) write(c *collector, now time.Duration) {
 				values[scrapesFailing]++
 			}
 		}
-		g.writeEngines(c, f)
+		g.writeEngines(c, f, now)
 	}
+	g.clearLeft(c, now)
 	for i, v := range values {
 		c.recordMetric(g.fleet[i], v)
 	}
@@ -96,28 +101,41 @@ func (g *gauges) define(h host) {
 	}
 }
 
-// writeEngines shows the endpoints of a fleet.
-func (g *gauges) writeEngines(c *collector, f *fleet) {
-	for i, e := range f.engines {
-		if i >= len(f.entries) || string(f.entries[i].ID) != e.address {
-			return // the next snapshot brings them in line
-		}
-		ids := g.of(c, f.cluster+"."+e.address)
-		if ids == nil {
+// writeEngines shows the endpoints of a fleet as the workers know them.
+func (g *gauges) writeEngines(c *collector, f *fleet, now time.Duration) {
+	for i := range f.entries {
+		e := &f.entries[i]
+		shown := g.of(c, f.cluster+"."+string(e.ID))
+		if shown == nil {
 			continue
 		}
-		s := &e.stats
-		values := [engineGaugeCount]uint64{
-			engineWaiting: uint64(s.Waiting),
-			engineRunning: uint64(s.Running),
-			engineKVUse:   uint64(s.KVUse * 1000),
-		}
-		if f.entries[i].Spec.Healthy && !f.allOut {
+		var values engineValues
+		if e.Spec.Healthy && !f.allOut {
 			values[engineHealthy] = 1
 		}
-		for j, v := range values {
-			c.recordMetric(ids.ids[j], v)
+		if s := &e.Stats; !c.tooOld(s.At, now) {
+			values[engineWaiting] = uint64(s.Waiting)
+			values[engineRunning] = uint64(s.Running)
+			values[engineKVUse] = uint64(s.KVUse * 1000)
 		}
+		shown.write(c, &values, now)
+	}
+}
+
+// clearLeft shows 0 for endpoints that have left.
+func (g *gauges) clearLeft(c *collector, now time.Duration) {
+	for _, e := range g.engines {
+		if e.at != now && !e.cleared {
+			e.write(c, &engineValues{}, now)
+			e.cleared = true
+		}
+	}
+}
+
+func (e *engineGauges) write(c *collector, values *engineValues, now time.Duration) {
+	e.at, e.cleared = now, false
+	for i, v := range values {
+		c.recordMetric(e.ids[i], v)
 	}
 }
 

@@ -168,6 +168,38 @@ func TestConfiguredEndpointsAreScraped(t *testing.T) {
 	})
 }
 
+// TestEndpointGaugesAreNotKeptForEver: what isn't known any more isn't shown.
+func TestEndpointGaugesAreNotKeptForEver(t *testing.T) {
+	driveSite(t, collected, func(t *testing.T, s *site) {
+		wants := func(when string, healthy, waiting, running, kvUse int64) {
+			t.Helper()
+			for name, want := range map[string]int64{"healthy": healthy, "waiting": waiting, "running": running, "kv_use_permille": kvUse} {
+				if got := s.metric("kvsteer_endpoint_" + name + ".engines.10.0.0.1_8000"); got != want {
+					t.Errorf("%s: %s = %d, want %d", when, name, got, want)
+				}
+			}
+		}
+		e := s.engines[one]
+		e.page = "vllm:num_requests_waiting 30\nvllm:num_requests_running 4\nvllm:kv_cache_usage_perc 0.5\n"
+		s.run(2 * within)
+		wants("while it is read", 1, 30, 4, 500)
+		e.status = "500"
+		s.run(healthAge - within)
+		wants("soon after its last page", 1, 30, 4, 500)
+		s.run(2 * within)
+		wants("long after its last page", 1, 0, 0, 0)
+		e.status = ""
+		s.run(backOffMost * 12 / 10)
+		wants("when it is read again", 1, 30, 4, 500)
+		delete(s.engines, one)
+		s.run(within)
+		wants("when it has left", 0, 0, 0, 0)
+		s.engines[one] = e
+		s.run(2 * within)
+		wants("when it is back", 1, 30, 4, 500)
+	})
+}
+
 func TestEndpointGaugesAreBounded(t *testing.T) {
 	config := `{"pools":[{"cluster":"engines"}],"collector":{"admin_cluster":"admin","endpoint_gauges":2}}`
 	driveSite(t, config, func(t *testing.T, s *site) {
