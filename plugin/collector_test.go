@@ -178,6 +178,22 @@ func TestCollectorFollowsTheClock(t *testing.T) {
 	})
 }
 
+func TestMissingAdminClusterIsSaid(t *testing.T) {
+	driveSite(t, collected, func(t *testing.T, s *site) {
+		for _, d := range s.all() {
+			d.host.missing = "admin"
+		}
+		s.run(5 * time.Second)
+		said := 0
+		for _, d := range s.all() {
+			said += d.said(`cluster "admin"`)
+		}
+		if said != 1 {
+			t.Errorf("said %d times, want once", said)
+		}
+	})
+}
+
 func TestAdminPageIsNarrowed(t *testing.T) {
 	got := adminPath([]string{"outbound|80||llm.ns.svc", "b"})
 	want := `/clusters?format=json&filter=%5E%28outbound%5C%7C80%5C%7C%5C%7Cllm%5C.ns%5C.svc%7Cb%29%24`

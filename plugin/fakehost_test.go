@@ -24,6 +24,7 @@ type fakeHost struct {
 	metrics    []fakeMetric
 	period     time.Duration
 	callouts   []fakeCallout
+	missing    string      // a cluster that Envoy doesn't have
 	answered   int         // callouts that a test has dealt with
 	page       *fakeStream // the answer whose callback runs
 }
@@ -223,6 +224,9 @@ func (h *fakeHost) dequeue(queue uint32) ([]byte, bool) {
 
 func (h *fakeHost) call(cluster string, headers [][2]string, _ time.Duration) (uint32, bool) {
 	h.count("call")
+	if cluster == h.missing {
+		return 0, false
+	}
 	h.callouts = append(h.callouts, fakeCallout{cluster, headers})
 	return uint32(len(h.callouts)), true
 }

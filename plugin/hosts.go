@@ -3,6 +3,7 @@
 package main
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,7 +18,8 @@ type hostList struct {
 	due    time.Duration // 0: at once
 	asked  time.Duration // when the request under way was sent; 0: there is none
 	token  uint32
-	fails  int // in a row
+	fails  int  // in a row
+	warned bool // that requests can't be sent
 }
 
 // newHostList returns a list for these clusters, nil where the configured
@@ -92,10 +94,21 @@ func (c *collector) askHosts(now time.Duration) {
 	}, c.config.timeout)
 	c.metrics.add(hostLists, 1)
 	if !ok {
+		c.warnUnsent(page.cluster)
 		c.hostsFailed(now)
 		return
 	}
 	l.token, l.asked = token, now
+}
+
+// warnUnsent says once that Envoy doesn't even send the request for the list.
+func (c *collector) warnUnsent(cluster string) {
+	if c.hosts.warned {
+		return
+	}
+	c.hosts.warned = true
+	c.log(logWarn, "kvsteer: collector: Envoy sends no request for the host list to the cluster "+
+		strconv.Quote(cluster)+". Is there a cluster of that name?")
 }
 
 // listConfigured lists the configured endpoints, which nothing can make older.
