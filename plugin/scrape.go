@@ -19,7 +19,7 @@ import (
 // a fleet's scrapes are spread over the period, whoever plans them. After a
 // failure it is due after the period, then twice, four times as long, at most
 // backOffMost or the period, whichever is longer, a fifth more or less at
-// random. That is short, for most engines that fail are starting anew.
+// random. So the load of one that has started anew is soon known.
 type scraping struct {
 	phase float64       // share of the period at which it is due
 	due   time.Duration // 0: at once
