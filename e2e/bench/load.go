@@ -25,21 +25,22 @@ const (
 // startSinks starts servers that read a request and answer at once. They live
 // as long as the process.
 func startSinks() (addresses []string, err error) {
-	const reply = `{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"Yes."}}]}`
 	for range sinkCount {
 		socket, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return nil, err
 		}
-		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			io.Copy(io.Discard, r.Body) // a lost client shows to the sender
-			w.Header().Set("Content-Type", "application/json")
-			io.WriteString(w, reply) // as above
-		})
-		go http.Serve(socket, handler) // ends with the process
+		go http.Serve(socket, http.HandlerFunc(answer)) // ends with the process
 		addresses = append(addresses, socket.Addr().String())
 	}
 	return addresses, nil
+}
+
+// answer reads a request and answers at once.
+func answer(w http.ResponseWriter, r *http.Request) {
+	io.Copy(io.Discard, r.Body) // a lost client shows to the sender
+	w.Header().Set("Content-Type", "application/json")
+	io.WriteString(w, `{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"Yes."}}]}`) // as above
 }
 
 // makeBodies makes chats of about so many bytes: a system prompt that all have

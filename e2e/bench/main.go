@@ -9,6 +9,9 @@
 // process alone. The figures are medians over the rounds.
 //
 //	go run ./bench [-rounds 7]
+//
+// With -stalls it measures instead how long requests take in an Envoy whose only
+// worker collects, beside one whose worker doesn't.
 package main
 
 import (
@@ -50,6 +53,7 @@ var loads = []load{
 
 func run() error {
 	rounds := flag.Int("rounds", 7, "rounds of each load")
+	stalls := flag.Bool("stalls", false, "how long requests take beside the collector, instead")
 	flag.Parse()
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("CPU time is read from /proc: Linux is needed, this is %s", runtime.GOOS)
@@ -63,6 +67,10 @@ func run() error {
 	binary, err := envoy.Find(ctx, filepath.Join(root, "build/out"), os.Stdout)
 	if err != nil {
 		return err
+	}
+	if *stalls {
+		describe(binary)
+		return compareStalls(ctx, binary, root, *rounds)
 	}
 	sinks, err := startSinks()
 	if err != nil {
