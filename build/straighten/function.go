@@ -51,6 +51,10 @@ func parse(body []byte) (*function, error) {
 			depth++
 		case opEnd:
 			depth--
+		case opBr:
+			if i.value == depth+n-1-len(f.segments) { // the loop's label
+				segment, i = f.asJump(segment, i)
+			}
 		case opBrTable:
 			r.fail(errForm)
 		}
@@ -100,23 +104,18 @@ func (f *function) parseTable(r *reader, segments int) {
 	}
 }
 
-// tableLabel is the label, in segment s outside of its blocks, of the loop that
-// leads to the table.
-func (f *function) tableLabel(s int) int { return len(f.segments) - 1 - s }
-
-// jump says where the jump goes that begins at an instruction of segment s, nest
-// blocks deep.
-func (f *function) jump(s, at, nest int) (to int, ok bool) {
-	if at+3 > len(f.segments[s]) {
-		return 0, false
+// asJump takes the two instructions before a branch to the loop off the segment,
+// and returns the jump that the three are, if they are one.
+func (f *function) asJump(segment []instruction, br instruction) ([]instruction, instruction) {
+	at := len(segment) - 2
+	if at < 0 || segment[at].op != opI32Const || !segment[at+1].is(opLocalSet, 0) {
+		return segment, br
 	}
-	i := f.segments[s][at : at+3]
-	number := i[0].value
-	if i[0].op != opI32Const || !i[1].is(opLocalSet, 0) || !i[2].is(opBr, nest+f.tableLabel(s)) ||
-		number < 0 || number >= len(f.table) {
-		return 0, false
+	number := segment[at]
+	if number.value < 0 || number.value >= len(f.table) {
+		return segment, br
 	}
-	return f.table[number], true
+	return segment[:at], instruction{op: opJump, value: f.table[number.value], code: number.code}
 }
 
 // A jump goes from one segment to another.
@@ -125,21 +124,18 @@ type jump struct{ from, to int }
 func (f *function) jumps() []jump {
 	var all []jump
 	for s, segment := range f.segments {
-		nest := 0
-		for at, i := range segment {
-			switch i.op {
-			case opBlock, opLoop, opIf:
-				nest++
-			case opEnd:
-				nest--
-			}
-			if to, ok := f.jump(s, at, nest); ok {
-				all = append(all, jump{s, to})
+		for _, i := range segment {
+			if i.op == opJump {
+				all = append(all, jump{s, i.value})
 			}
 		}
 	}
 	return all
 }
+
+// tableLabel is the label, in segment s outside of its blocks, of the loop that
+// leads to the table.
+func (f *function) tableLabel(s int) int { return len(f.segments) - 1 - s }
 
 // suspends reports whether a call in segment s can suspend the function, which
 // then leaves all loops and goes on with the segment behind the call. No other

@@ -8,8 +8,8 @@
 // A table costs an indirect branch for each jump, which a processor guesses
 // wrong whenever other code has run in between, as Envoy's has; and it hides
 // from V8 where the code goes, so that each jump stores and loads what the
-// function has in registers. Jumps into the middle of a loop, which Go code
-// hardly has, stay as they are.
+// function has in registers. Jumps back that make loops which overlap, and Go
+// code hardly has those, stay as they are.
 package main
 
 import (

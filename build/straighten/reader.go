@@ -22,6 +22,8 @@ const (
 	opI32Const = 0x41
 	opI32Eqz   = 0x45
 	opI32Sub   = 0x6b
+
+	opJump = 0xff // in no module: stands for the three instructions of a jump
 )
 
 const noResult = 0x40 // the type of a block without one
@@ -65,18 +67,30 @@ func (r *reader) bytes(n int) []byte {
 	return r.all[r.at-n : r.at]
 }
 
-// number reads an unsigned LEB128 number of 32 bits.
-func (r *reader) number() int {
-	v := 0
-	for shift := 0; shift < 35; shift += 7 {
+// leb128 reads the bits of a number of 32 bits, and says how many there are.
+func (r *reader) leb128() (v, bits int) {
+	for bits < 35 {
 		b := r.byte()
-		v |= int(b&0x7f) << shift
+		v |= int(b&0x7f) << bits
+		bits += 7
 		if b < 0x80 {
-			return v
+			return v, bits
 		}
 	}
 	r.fail(errNumber)
-	return 0
+	return 0, bits
+}
+
+// number reads an unsigned number.
+func (r *reader) number() int {
+	v, _ := r.leb128()
+	return v
+}
+
+// constant reads a signed number.
+func (r *reader) constant() int {
+	v, bits := r.leb128()
+	return v - v>>(bits-1)<<bits
 }
 
 // sized reads a length and so many bytes.
@@ -93,8 +107,8 @@ func (r *reader) skipNumbers(n int) {
 // An instruction is an opcode with its operand where that matters here.
 type instruction struct {
 	op    byte
-	value int    // label of a br or br_if, index of a local, i32 constant; else 0
-	code  []byte // all of it
+	value int    // label of a br or br_if, index of a local, i32 constant, segment of a jump; else 0
+	code  []byte // all of it; of a jump, the first instruction
 }
 
 func (i instruction) is(op byte, value int) bool { return i.op == op && i.value == value }
@@ -145,35 +159,15 @@ func (r *reader) skipPrefixed() {
 	}
 }
 
-// constant reads a signed LEB128 number.
-func (r *reader) constant() int {
-	v := 0
-	for shift := 0; shift < 35; shift += 7 {
-		b := r.byte()
-		v |= int(b&0x7f) << shift
-		if b < 0x80 {
-			if b&0x40 != 0 {
-				v -= 1 << (shift + 7)
-			}
-			return v
-		}
-	}
-	r.fail(errNumber)
-	return 0
-}
-
 // appendNumber appends v in unsigned LEB128.
-func appendNumber(b []byte, v int) []byte {
-	for v >= 0x80 {
-		b = append(b, byte(v)|0x80)
-		v >>= 7
-	}
-	return append(b, byte(v))
-}
+func appendNumber(b []byte, v int) []byte { return appendBelow(b, v, 0x80) }
 
 // appendConstant appends v, not negative, in signed LEB128.
-func appendConstant(b []byte, v int) []byte {
-	for v >= 0x40 {
+func appendConstant(b []byte, v int) []byte { return appendBelow(b, v, 0x40) }
+
+// appendBelow appends v in groups of seven bits, the last one below limit.
+func appendBelow(b []byte, v, limit int) []byte {
+	for v >= limit {
 		b = append(b, byte(v)|0x80)
 		v >>= 7
 	}

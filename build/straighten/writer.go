@@ -62,7 +62,7 @@ func (f *function) straightened() ([]byte, error) {
 	end := len(f.segments) - 1
 	w.openBlocks(0, end)
 	w.out = append(w.out, opLocalGet, 0)
-	w.appendTable(f.table, 0, end)
+	w.appendTable(f.table, 0)
 	for s := range f.segments {
 		w.closeBlock()
 		if w.loops[s] != nil {
@@ -108,25 +108,26 @@ func (w *writer) next(s int) int {
 	return s + 1
 }
 
-// appendTable appends a table of numbers that lead to the segments first … last.
-func (w *writer) appendTable(numbers []int, first, last int) {
+// appendTable appends a table of numbers, where the blocks of the segments from
+// first on are open that they lead to.
+func (w *writer) appendTable(numbers []int, first int) {
 	w.out = appendNumber(append(w.out, opBrTable), len(numbers)-1)
 	for _, to := range numbers {
-		w.out = appendNumber(w.out, w.depth(w.within(first, last, to)))
+		w.out = appendNumber(w.out, w.depth(w.forward(first, to)))
 	}
 }
 
-// within is the label, where the blocks of the segments first … last are open,
-// that leads to one of them.
-func (w *writer) within(first, last, to int) label {
+// forward is the label that leads to a segment, where the blocks of those from
+// first on are open.
+func (w *writer) forward(first, to int) label {
 	s := first
-	for w.next(s) <= min(to, last) {
+	for w.next(s) <= to {
 		s = w.next(s)
 	}
-	if to > s && w.loops[s].entered {
+	if s < to && w.loops[s].entered {
 		return label{toMiddle, s}
 	}
-	return label{toSegment, s} // also where nothing gets to
+	return label{toSegment, s} // of a loop that nothing gets into, the start
 }
 
 // depth is the number of a label here, outside of the segment's own blocks.
@@ -151,7 +152,7 @@ func (w *writer) beginLoop(s int) {
 	w.openBlocks(s+1, l.last)
 	if l.only > 0 {
 		w.out = append(w.out, opLocalGet, 0, opBrIf)
-		w.out = appendNumber(w.out, w.depth(w.within(s+1, l.last, l.only)))
+		w.out = appendNumber(w.out, w.depth(w.forward(s+1, l.only)))
 		return
 	}
 	lowest, end := w.numbers(s+1, l.last)
@@ -162,7 +163,7 @@ func (w *writer) beginLoop(s int) {
 	w.out = append(w.out, opLocalGet, 0, opI32Eqz, opBrIf, 0)
 	w.out = appendConstant(append(w.out, opLocalGet, 0, opI32Const), lowest)
 	w.out = append(w.out, opI32Sub)
-	w.appendTable(w.table[lowest:end], s+1, l.last)
+	w.appendTable(w.table[lowest:end], s+1)
 	w.closeBlock()
 }
 
@@ -194,15 +195,6 @@ func (w *writer) appendSegment(s int) {
 	var nest []int // where each block opened within the segment begins in out
 	for at := 0; at < len(segment); at++ {
 		i := segment[at]
-		if to, ok := w.jump(s, at, len(nest)); ok && (to > s || w.loops[to] != nil) {
-			at += 2
-			ends := at+1 < len(segment) && segment[at+1].op == opEnd
-			if w.appendBranch(w.target(s, to), i.code, nest, ends) {
-				at++
-				nest = nest[:len(nest)-1]
-			}
-			continue
-		}
 		switch i.op {
 		case opBlock, opLoop, opIf:
 			nest = append(nest, len(w.out))
@@ -211,31 +203,36 @@ func (w *writer) appendSegment(s int) {
 		case opBr, opBrIf:
 			w.out = appendNumber(append(w.out, i.op), w.renumbered(s, len(nest), i.value))
 			continue
+		case opJump:
+			ends := at+1 < len(segment) && segment[at+1].op == opEnd
+			if w.appendJump(w.target(s, i.value), i.code, nest, ends) {
+				at++
+				nest = nest[:len(nest)-1]
+			}
+			continue
 		}
 		w.out = append(w.out, i.code...)
 	}
 }
 
-// target is the label for a jump from segment s, if it goes forward or to the
-// start of a loop.
+// target is the label for a jump from segment s.
 func (w *writer) target(s, to int) label {
-	if to <= s {
+	switch {
+	case to > s:
+		return w.forward(s+1, to)
+	case w.loops[to] != nil:
 		return label{toStart, to}
+	default:
+		return label{kind: toTable}
 	}
-	for first := s + 1; first < to; first = w.next(first) {
-		if l := w.loops[first]; l != nil && to <= l.last {
-			return label{toMiddle, first}
-		}
-	}
-	return label{toSegment, to}
 }
 
-// appendBranch appends a branch; number is the instruction that puts the number
-// of its target onto the stack. If it is all that an if block does, which ends,
-// the branch takes the place of that block.
-func (w *writer) appendBranch(to label, number []byte, nest []int, ends bool) (inPlace bool) {
+// appendJump appends a jump; number is the instruction that puts the number of
+// its segment onto the stack. If the jump is a branch and all that an if block
+// does, which ends, the branch takes the place of that block.
+func (w *writer) appendJump(to label, number []byte, nest []int, ends bool) (inPlace bool) {
 	switch {
-	case to.kind == toMiddle:
+	case to.kind == toMiddle || to.kind == toTable:
 		w.out = append(append(w.out, number...), opLocalSet, 0)
 	case to.kind == toStart && w.loops[to.segment].entered:
 		w.out = append(w.out, opI32Const, 0, opLocalSet, 0)
