@@ -91,7 +91,7 @@ func (f *function) parseHead(r *reader) (segments int) {
 }
 
 // parseTable reads the table and the end of its block. Numbers count up with the
-// segments.
+// segments, each of which has one at least.
 func (f *function) parseTable(r *reader, segments int) {
 	if r.byte() != opBrTable {
 		r.fail(errForm)
@@ -99,7 +99,8 @@ func (f *function) parseTable(r *reader, segments int) {
 	for n := r.number(); n >= 0 && r.err == nil; n-- {
 		f.table = append(f.table, r.number())
 	}
-	if !slices.IsSorted(f.table) || len(f.table) == 0 || f.table[len(f.table)-1] >= segments || r.byte() != opEnd {
+	distinct := slices.Compact(slices.Clone(f.table))
+	if !slices.IsSorted(f.table) || len(distinct) != segments || distinct[segments-1] != segments-1 || r.byte() != opEnd {
 		r.fail(errForm)
 	}
 }

@@ -41,7 +41,7 @@ func (f *function) loops() []*loop {
 			continue
 		}
 		entries := entriesWithin(jumps, all, first, l.last)
-		suspends := f.suspendsWithin(first, l.last)
+		suspends := first < l.last && f.suspendsWithin(first, l.last)
 		l.entered = suspends || len(entries) > 0
 		if !suspends && len(entries) == 1 {
 			l.only = entries[0]

@@ -150,21 +150,19 @@ func (w *writer) beginLoop(s int) {
 	}
 	w.openBlock(opLoop, label{toStart, s})
 	w.openBlocks(s+1, l.last)
-	if l.only > 0 {
+	switch {
+	case l.only > 0:
 		w.out = append(w.out, opLocalGet, 0, opBrIf)
 		w.out = appendNumber(w.out, w.depth(w.forward(s+1, l.only)))
-		return
+	case l.entered:
+		lowest, end := w.numbers(s+1, l.last)
+		w.openBlock(opBlock, label{toSegment, s})
+		w.out = append(w.out, opLocalGet, 0, opI32Eqz, opBrIf, 0)
+		w.out = appendConstant(append(w.out, opLocalGet, 0, opI32Const), lowest)
+		w.out = append(w.out, opI32Sub)
+		w.appendTable(w.table[lowest:end], s+1)
+		w.closeBlock()
 	}
-	lowest, end := w.numbers(s+1, l.last)
-	if !l.entered || lowest == end {
-		return
-	}
-	w.openBlock(opBlock, label{toSegment, s})
-	w.out = append(w.out, opLocalGet, 0, opI32Eqz, opBrIf, 0)
-	w.out = appendConstant(append(w.out, opLocalGet, 0, opI32Const), lowest)
-	w.out = append(w.out, opI32Sub)
-	w.appendTable(w.table[lowest:end], s+1)
-	w.closeBlock()
 }
 
 // numbers returns the range of numbers that stand for the segments first … last.
