@@ -154,7 +154,12 @@ func timeRequests(ctx context.Context, address string, body []byte) ([]time.Dura
 	defer ticks.Stop()
 	var all sync.WaitGroup
 	for i := range took {
-		<-ticks.C
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+			all.Wait()
+			return nil, context.Cause(ctx)
+		}
 		all.Go(func() {
 			begun := time.Now()
 			if err := post(ctx, client, address, body); err != nil {
