@@ -187,10 +187,7 @@ func (p *Pool) hold(d *Draw, s *survey) (best int) {
 	quotes, held := p.view.Quotes(), p.held[:len(d.Candidates)]
 	primary := d.Candidates[s.primary]
 	for i, at := range d.Candidates {
-		match := 0
-		if index := quotes[at].Index; index >= 0 && p.match[index] > 0 {
-			match = int(p.match[index]) + d.Request.TagBytes
-		}
+		match := p.matched(d.Request, int(quotes[at].Index))
 		held[i] = int32(match)
 		if match > best && at != primary {
 			best = match
