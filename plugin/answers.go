@@ -46,9 +46,9 @@ func answerID(text []byte) []byte {
 	return id
 }
 
-// follow makes the keeper of the answer that the request goes on from the
+// preferKeeper makes the keeper of the answer that the request goes on from the
 // first choice.
-func (s *stream) follow(d *policy.Decision, r *policy.Request) {
+func (s *stream) preferKeeper(d *policy.Decision, r *policy.Request) {
 	if !s.stored || s.reader == nil {
 		return
 	}

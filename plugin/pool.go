@@ -18,7 +18,7 @@ type pool struct {
 	cluster string
 	prompt  promptKey
 	users   int           // filters that hold it
-	owner   *filter       // whose configuration it follows; nil: of none that is left
+	owner   *filter       // whose configuration it obeys; nil: of none that is left
 	used    time.Duration // when the owner last had a request
 	serial  uint32
 	vm      *vm
@@ -66,14 +66,14 @@ func (f *filter) acquire(c *config) ([]*pool, error) {
 			p = v.newPool(c, pc, key)
 		}
 		p.users++
-		p.follow(f, c, pc)
+		p.obey(f, c, pc)
 		out = append(out, p)
 	}
 	return out, nil
 }
 
-// follow makes a filter's configuration the pool's.
-func (p *pool) follow(f *filter, c *config, pc *poolConfig) {
+// obey makes a filter's configuration the pool's.
+func (p *pool) obey(f *filter, c *config, pc *poolConfig) {
 	zone, _ := f.property("xds\x00node\x00locality\x00zone")
 	p.owner, p.used, p.config = f, f.clock, *pc
 	p.View().WaitingLimit = c.collector.waitingLimit
@@ -87,11 +87,11 @@ const ownerIdle = time.Second
 // use notes that the i-th pool of f has a request. Envoy keeps filters of
 // earlier configurations while their connections drain, and takes one of them up
 // again where a configuration is rolled back, without a word: only its requests
-// tell. So a pool follows the filter that has them.
+// tell. So a pool obeys the filter that has them.
 func (f *filter) use(i int) *pool {
 	p := f.pools[i]
 	if p.owner != f && (p.owner == nil || f.clock-p.used > ownerIdle) {
-		p.follow(f, &f.config, &f.config.pools[i])
+		p.obey(f, &f.config, &f.config.pools[i])
 	}
 	if p.owner == f {
 		p.used = f.clock

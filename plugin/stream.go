@@ -273,13 +273,13 @@ func (s *stream) chooseAt(how counter, now time.Duration) {
 	if s.route != nil {
 		d, _, rejection := s.pick(r, false)
 		if rejection == nil {
-			s.follow(&d, r)
+			s.preferKeeper(&d, r)
 		}
 		s.act(d, rejection, r, how)
 		return
 	}
 	d := s.pool.Pick(nil, r)
-	s.follow(&d, r)
+	s.preferKeeper(&d, r)
 	s.send(d, r, how)
 }
 

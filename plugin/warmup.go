@@ -15,11 +15,7 @@ import (
 // its own. V8 compiles a function at its first call, which costs a first
 // request 100 ms where nobody did so before (measured with Go 1.26 in V8).
 func (f *filter) warmUp() {
-	t, err := table.New(table.Config{Endpoints: 4, Slots: 256, Nodes: 256})
-	if err != nil {
-		return
-	}
-	p := policy.NewPool(policy.Settings{Gateways: 2}, policy.Definitions()[0], t)
+	p := warmUpPool()
 	p.SetEndpoints([]load.Spec{{ID: "192.0.2.1:80", Healthy: true}, {ID: "192.0.2.2:80", Healthy: true}})
 	headers := headerMapOf([][2]string{
 		{":method", "POST"}, {":path", "/v1/chat/completions"},
@@ -51,6 +47,12 @@ func (f *filter) warmUp() {
 		p.View().Tick(now)
 	}
 	f.warmUpRouting(p, r.ask(len(warmUpBody), 3*time.Second))
+}
+
+// warmUpPool is a pool that is forgotten afterwards, with a small table.
+func warmUpPool() *policy.Pool {
+	t, _ := table.New(table.Config{Endpoints: 4, Slots: 256, Nodes: 256}) // these sizes are in range
+	return policy.NewPool(policy.Settings{Gateways: 2}, policy.Definitions()[0], t)
 }
 
 // warmUpBody has one of everything that costs the scanner a function: tools,

@@ -5,11 +5,9 @@ package main
 import (
 	"time"
 
-	"github.com/kvsteer/kvsteer/policy"
 	"github.com/kvsteer/kvsteer/policy/load/clusters"
 	enginemetrics "github.com/kvsteer/kvsteer/policy/load/metrics"
 	"github.com/kvsteer/kvsteer/policy/load/snapshot"
-	"github.com/kvsteer/kvsteer/policy/table"
 )
 
 // warmUpCollector sends a host list, a metrics page and a snapshot through what
@@ -17,11 +15,7 @@ import (
 // collector's work over is not to compile it between two requests.
 func (v *vm) warmUpCollector() {
 	fleet := &fleet{poolConfig: poolConfig{cluster: "warm"}}
-	t, err := table.New(table.Config{Endpoints: 4, Slots: 256, Nodes: 256})
-	if err != nil {
-		return
-	}
-	p := &pool{Pool: policy.NewPool(policy.Settings{}, policy.Definitions()[0], t), vm: v}
+	p := &pool{Pool: warmUpPool(), vm: v}
 	list, err := clusters.New(clusters.Config{Clusters: []string{fleet.cluster}}, func(h *clusters.Host) { fleet.list(h, "b") })
 	if err != nil {
 		return
